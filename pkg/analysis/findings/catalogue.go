@@ -32,6 +32,8 @@ type Entry struct {
 	Classes []string
 	// First findings go before all others, whatever they bring, and need not bring anything.
 	First bool
+	// Last findings are about what holds no GPU up: they go after all others, and bring nothing.
+	Last  bool
 	Title string // the finding in half a line, with evidence as in Say
 	Say   string // the sentence, with evidence in braces: see Text
 	Do    string // what to do, as an order; may hold evidence, too

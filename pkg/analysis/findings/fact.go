@@ -15,6 +15,7 @@ const (
 	Rank      = "rank"      // a rank that the others wait for
 	Kernels   = "kernels"   // kernels that are launched by themselves
 	Samples   = "samples"   // what samples of the CPU show of launching threads
+	Threads   = "threads"   // what single threads do all the time, whether a GPU waits for them or not
 	Recording = "recording" // what was not recorded
 )
 

@@ -75,8 +75,12 @@ func Find(run Run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var operations, found []*Finding
+	var operations, found, last []*Finding
 	for k, f := range list {
+		if of[k].Last {
+			last = append(last, f)
+			continue
+		}
 		if !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && !idles(f, gains.StepUs)) {
 			continue
 		}
@@ -89,7 +93,7 @@ func Find(run Run) (*Result, error) {
 	slices.SortStableFunc(found, (*Finding).compare)
 	slices.SortStableFunc(operations, (*Finding).compare)
 	n := map[string]int{}
-	for _, f := range found {
+	for _, f := range append(found, last...) {
 		if n[f.Pattern]++; n[f.Pattern] <= maxOfPattern {
 			res.Findings = append(res.Findings, *f)
 		}
@@ -120,7 +124,7 @@ func idles(f *Finding, stepUs float64) bool {
 	return idle >= Least*stepUs
 }
 
-// compare orders findings: those without a gain first, then by gain.
+// compare orders findings that bring something: those without a known gain first, then by gain.
 func (f *Finding) compare(o *Finding) int {
 	switch {
 	case f.GainUs == nil && o.GainUs == nil:
@@ -243,6 +247,8 @@ func (g *group) treatment() (s replay.Scenario) {
 			add(replay.Class(0, classes...))
 		case "lost":
 			add(replay.Lost(0))
+		case "ahead":
+			add(replay.Ahead())
 		case "graph":
 			add(replay.Graph())
 		case "share":

@@ -37,7 +37,7 @@ func (g *group) evidence(run *Run, call, path string) map[string]any {
 	if n := g.steps.Len(); n > 0 {
 		e["rank_steps"] = float64(n)
 	}
-	for name, text := range map[string]string{"call": call, "path": path, "listed": g.listed()} {
+	for name, text := range map[string]string{"call": call, "path": path, "range": Innermost(path), "listed": g.listed()} {
 		if text != "" {
 			e[name] = text
 		}

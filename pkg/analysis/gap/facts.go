@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/threads"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/names/native"
@@ -27,8 +29,10 @@ type gathering struct {
 
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
-	locked  map[stratum]int64 // idle time in stacks of calls that wait for the interpreter lock, ns
-	sampled []findings.Fact   // what samples of the CPU show that is a finding
+	limited map[int32]*threads.Limited // by rank: a limit on CPU time that stops threads
+	called  map[place]tally            // calls, by place
+	locked  map[stratum]int64          // idle time in stacks of calls that wait for the interpreter lock, ns
+	sampled []findings.Fact            // what samples of the CPU show that is a finding
 }
 
 // place is a call and the ranges around it, as text.
@@ -45,14 +49,21 @@ func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found)
 			f.locked[s] = found.locked
 		}
 	}
+	f.limited, f.called = map[int32]*threads.Limited{}, map[place]tally{}
+	for _, v := range views {
+		f.limited[v.id] = c.threads.Limited(v.id)
+	}
+	after := f.tally()
 	f.samples(strata)
 	f.partial()
 	f.idle(strata, f.pauses())
-	f.calls()
+	f.calls(after)
+	f.ahead()
 	f.steps()
 	f.kernels()
 	f.straggler()
 	f.list = append(f.list, f.sampled...)
+	f.threads()
 	return f.list
 }
 
@@ -67,7 +78,7 @@ func (f *gathering) add(one findings.Fact) {
 // partial says which ranks' replays were not recorded.
 func (f *gathering) partial() {
 	for _, p := range f.rep.Graph.Partial {
-		f.add(findings.Fact{Of: findings.Recording, Names: map[string]string{"command": f.rep.Graph.Recapture}, Numbers: map[string]float64{
+		f.add(findings.Fact{Of: findings.Recording, Is: []string{"partial"}, Names: map[string]string{"command": f.rep.Graph.Recapture}, Numbers: map[string]float64{
 			"rank_most": float64(p.Rank), "launched": float64(p.GraphLaunches), "recorded": float64(p.Recorded), "recorded_share": ratio(p.Recorded, p.GraphLaunches),
 		}})
 	}
@@ -141,6 +152,12 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	}
 	if why.Lost() {
 		is = append(is, "lost")
+		if f.limited[v.id] != nil {
+			is = append(is, "limited")
+		}
+	}
+	if s.cause == idle.Launch && cudaname.ClassAPI(s.call) == cudaname.GraphLaunch {
+		is = append(is, "graph_launch")
 	}
 	if s.cause == idle.GIL && v.idle.Free(k) {
 		is = append(is, "free")
@@ -195,6 +212,17 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratu
 	}
 	if slices.Contains(one.Is, "requests") {
 		f.batches(&one)
+	}
+	if slices.Contains(one.Is, "limited") {
+		for _, l := range f.limited {
+			if l != nil {
+				one.Numbers["periods_most"] = max(one.Numbers["periods_most"], float64(l.Periods))
+				one.Numbers["stopped_most"] = max(one.Numbers["stopped_most"], float64(l.Threads))
+			}
+		}
+	}
+	if slices.Contains(one.Is, "graph_launch") {
+		f.nodes(&one)
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.placed(&one)
@@ -415,9 +443,55 @@ var callKinds = []struct {
 	{"makes objects", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.MakesObjects != 0 }},
 }
 
-// calls says where launching threads wait for the GPU, copy, and make objects or code.
-func (f *gathering) calls() {
-	sums, after := map[place]tally{}, map[place]map[string]int64{}
+// nodes says how many nodes a graph has, and what each costs in the call that launches it.
+func (f *gathering) nodes(one *findings.Fact) {
+	g := &f.rep.Graph
+	if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 {
+		t := f.called[place{one.Call, one.Path}]
+		each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
+		one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
+	}
+}
+
+// ahead says where the host does not run ahead of the GPU though it could: what it does in a step,
+// its waits left out, takes less than what the GPU does.
+func (f *gathering) ahead() {
+	i := &f.rep.Idle
+	if i.Steps == 0 || i.Window != WindowBenchmark || i.GPUs != len(f.views) {
+		return
+	}
+	waits := int64(0)
+	for p, t := range f.called {
+		if class := cudaname.ClassAPI(p.call); 2*t.parts >= t.count && (class == cudaname.Sync || class == cudaname.MemOp) {
+			waits += t.ns
+		}
+	}
+	step := i.WindowUs / float64(i.Steps)
+	host, gpu := step-us(waits)/float64(i.Steps), (i.WindowUs-i.TotalUs)/float64(i.Steps)
+	if host > 0 && host < gpu {
+		f.add(findings.Fact{Of: findings.Steps, Is: []string{"serial"}, Numbers: map[string]float64{"host_us_most": host, "gpu_us_most": gpu, "step_us_most": step}})
+	}
+}
+
+// threads says which threads spin, and which have a whole core's work.
+func (f *gathering) threads() {
+	for _, b := range f.c.threads.Busy() {
+		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": fmt.Sprintf("Thread %d of rank %d", b.Thread, b.Rank)},
+			Numbers: map[string]float64{"on_share": b.Share, "asking_share": b.Asking}}
+		if b.Rank == threads.NoRank {
+			one.Names["thread"] = fmt.Sprintf("Thread %d of a process without a GPU", b.Thread)
+		}
+		if b.Spins() {
+			one.Is, one.Names["asks"] = []string{"spins"}, b.Call
+		}
+		f.add(one)
+	}
+}
+
+// tally adds up calls by place; after says after which ranges calls come that are in none.
+func (f *gathering) tally() (after map[place]map[string]int64) {
+	after = map[place]map[string]int64{}
+	sums := f.called
 	for _, v := range f.views {
 		v.eachGroup(func(_ event.Phase, g *group) {
 			for at, n := range g.calls.all {
@@ -432,7 +506,12 @@ func (f *gathering) calls() {
 			}
 		})
 	}
-	layers := 0.0
+	return after
+}
+
+// calls says where launching threads wait for the GPU, copy, and make objects or code.
+func (f *gathering) calls(after map[place]map[string]int64) {
+	sums, layers := f.called, 0.0
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
 	}

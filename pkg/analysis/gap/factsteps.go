@@ -24,9 +24,13 @@ const minFallback = 0.05
 func (f *gathering) steps() {
 	gen := f.generation(event.Generation)
 	if eager := gen.eager.Len(); gen.replays > 0 && eager > 1 && float64(eager) >= minFallback*float64(gen.steps) && len(f.rep.Graph.Partial) == 0 {
-		f.add(findings.Fact{Of: findings.Steps, Is: []string{"eager"}, Steps: gen.all, Names: gen.requests(), Numbers: map[string]float64{
-			"eager": float64(eager), "steps": float64(gen.steps), "eager_share": float64(eager) / float64(gen.steps),
-		}})
+		one := findings.Fact{Of: findings.Steps, Is: []string{"eager"}, Steps: gen.all}
+		above := false
+		if one.Names, one.Numbers, above = gen.requests(); above {
+			one.Is = []string{"above"}
+		}
+		one.Numbers["eager"], one.Numbers["steps"], one.Numbers["eager_share"] = float64(eager), float64(gen.steps), float64(eager)/float64(gen.steps)
+		f.add(one)
 	}
 	compiles, one := findings.StepSet{}, findings.Fact{Of: findings.Steps, Is: []string{"compiles"}, Numbers: map[string]float64{}}
 	spans, tried := int32(0), int32(0)
@@ -102,18 +106,43 @@ func (v *view) besideContext(k int) bool {
 	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
 }
 
-// requests says which numbers of requests the eager steps have, where none of the others has them.
-func (g *generation) requests() map[string]string {
-	names := map[string]string{}
-	var counts []string
-	for _, n := range slices.Sorted(maps.Keys(g.sizes[0])) {
+// requests says which numbers of requests the eager steps have, where none of the others has them;
+// above tells whether all of them are more than those for which there is a graph.
+func (g *generation) requests() (names map[string]string, numbers map[string]float64, above bool) {
+	names, numbers = map[string]string{}, map[string]float64{}
+	eager, graphs := slices.Sorted(maps.Keys(g.sizes[0])), slices.Sorted(maps.Keys(g.sizes[1]))
+	for _, n := range eager {
 		if n < 0 || g.sizes[1][n] {
-			return names
+			return names, numbers, false
 		}
-		counts = append(counts, fmt.Sprint(n))
 	}
-	names["requests"] = strings.Join(counts, ", ")
-	return names
+	if len(eager) == 0 || len(graphs) == 0 {
+		return names, numbers, false
+	}
+	names["requests"] = spans(eager)
+	numbers["captured_most"] = float64(graphs[len(graphs)-1])
+	return names, numbers, eager[0] > graphs[len(graphs)-1] && graphs[0] >= 0
+}
+
+// spans writes numbers, in order: those that follow one another as the first and the last.
+func spans(list []int64) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		switch part := fmt.Sprint(list[i]); {
+		case j == i:
+			parts = append(parts, part)
+		case j == i+1:
+			parts = append(parts, part, fmt.Sprint(list[j]))
+		default:
+			parts = append(parts, part+" to "+fmt.Sprint(list[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
 }
 
 // kernels says which kernels are launched by themselves that belong into a graph.

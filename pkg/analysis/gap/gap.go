@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/analysis/threads"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -86,8 +87,9 @@ type computer struct {
 
 	canFollow bool // ranks may wait for the one that fetches requests
 
-	trace  *replay.Trace   // of the same rows, for what findings bring
-	marked map[string]bool // names of forward-step markers, at the end
+	threads *threads.Watch  // what they do as a whole
+	trace   *replay.Trace   // of the same rows, for what findings bring
+	marked  map[string]bool // names of forward-step markers, at the end
 
 	ranks []*rank
 	rows  int64
@@ -113,6 +115,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.trace = replay.New(h, c.store)
 	c.trace.Sample()
+	c.threads = threads.New(h)
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
 	sites := idle.NewSites()
 	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
@@ -159,6 +162,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 
 // add hands the rows of a batch to their ranks, a run of one rank at a time.
 func (c *computer) add(b *event.Batch) error {
+	c.threads.Add(b)
 	if err := c.trace.Add(b); err != nil {
 		return err
 	}

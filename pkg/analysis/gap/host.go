@@ -28,6 +28,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.launchers = append(r.launchers, false)
 		}
 		r.launchers[h.Thread] = true
+		if g := r.group(b, i); g != nil && h.Class == event.GraphLaunch {
+			g.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
+		}
 	case h.Class == event.APISync, h.Class == event.Memop, h.Class == event.Alloc, effect&(cudaname.Polls|cudaname.LoadsCode) != 0:
 		one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
 		if h.Class == event.Memop && one.ns < blocking && effect&cudaname.Blocks == 0 {

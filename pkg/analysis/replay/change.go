@@ -187,6 +187,8 @@ func (c Change) String() string {
 		return "--even"
 	case graphTime:
 		return "--graph"
+	case aheadOfTokens:
+		return "no waits for tokens"
 	}
 	return "no waits but the one that brings tokens back"
 }

@@ -22,6 +22,7 @@ type plan struct {
 	system  []bool      // and it is that of the operating system's calls, too
 	keep    []bool      // waits for other threads keep their length
 	others  []bool      // without waits but those that bring tokens back
+	ahead   []bool      // without those that bring tokens back
 	plain   bool        // no scenario changes host time
 	classed bool        // changes are about classes of rows
 	loads   bool        // and about code that is loaded
@@ -43,7 +44,7 @@ type applied struct {
 // newPlan makes scenarios ready.
 func newPlan(known *names, scenarios []Scenario) *plan {
 	n, names := len(scenarios), known.all
-	p := &plan{n: n, names: names, globs: known.globs, plain: true, host: make([]float64, n), system: make([]bool, n), keep: make([]bool, n), others: make([]bool, n)}
+	p := &plan{n: n, names: names, globs: known.globs, plain: true, host: make([]float64, n), system: make([]bool, n), keep: make([]bool, n), others: make([]bool, n), ahead: make([]bool, n)}
 	all := slices.Repeat([]float64{1}, n)
 	for s := range scenarios {
 		p.host[s], p.keep[s] = 1, scenarios[s].Keep
@@ -92,6 +93,8 @@ func (p *plan) add(c Change, s int, all []float64) {
 		p.even[s] = true
 	case c.what == otherWaits:
 		p.others[s] = true
+	case c.what == aheadOfTokens:
+		p.ahead[s] = true
 	case c.what == launchTime:
 		p.calls = append(p.calls, k)
 	case c.what == rangeTime && c.placed && c.glob == "":

@@ -9,10 +9,11 @@ import (
 
 // What treatments of findings change beyond what options ask for.
 const (
-	classTime what = iota + 100 // host time inside rows of some classes
-	lostTime                    // time in which launching threads have lost their CPU
-	bareTime                    // host time outside of all ranges and calls
-	graphTime                   // the host time of forward passes whose kernels are launched by themselves
+	classTime     what = iota + 100 // host time inside rows of some classes
+	lostTime                        // time in which launching threads have lost their CPU
+	bareTime                        // host time outside of all ranges and calls
+	aheadOfTokens                   // the waits that bring tokens back
+	graphTime                       // the host time of forward passes whose kernels are launched by themselves
 )
 
 // SpareWaitsAt is WaitAt without the waits that bring tokens back, which stay.
@@ -21,6 +22,9 @@ func SpareWaitsAt(call, path string) Change {
 	c.spare = true
 	return c
 }
+
+// Ahead leaves the waits out that bring tokens back: the host runs ahead of the GPU without an end.
+func Ahead() Change { return Change{what: aheadOfTokens} }
 
 // Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
 // the operating system on launching threads alone, overheads that load code, ranges of the garbage

@@ -108,7 +108,7 @@ func (w *waits) leftOut(o *openRow, s int) bool {
 			return true
 		}
 	}
-	return w.plan.others[s] && !w.bringsTokens(o)
+	return w.plan.others[s] && !w.bringsTokens(o) || w.plan.ahead[s] && w.bringsTokens(o)
 }
 
 // wait ends a row that waited for something, at a.

@@ -290,17 +290,34 @@ func (r *report) findCallers(loaders []*loader) {
 	}
 }
 
+// asks tells whether calls of a name are those in which a thread spins (see native.Asks).
+func (l *loader) asks(name int64) bool {
+	is, known := l.asking[name]
+	if !known {
+		if l.asking == nil {
+			l.asking = map[int64]bool{}
+		}
+		is = native.Asks(l.report.strings.str(l.report.strings.find(name)))
+		l.asking[name] = is
+	}
+	return is
+}
+
 // isCaller tells whether such rows are wanted of a thread, by its number.
 func (r *report) isCaller(thread int32) bool {
 	return !r.onlyCallers || int(thread) < len(r.callers) && r.callers[thread]
 }
 
 // dropOthers leaves out those of rows, whose owners are known, that nobody wants, and counts
-// them.
-func (l *loader) dropOthers(kind event.Kind, rows []int32) []int32 {
+// them. Calls in which a thread spins are wanted of every thread.
+func (l *loader) dropOthers(kind event.Kind, b *block, rows []int32) []int32 {
 	kept := 0
+	var names []int64
+	if kind == event.OS {
+		names = b.column("nameId").Int
+	}
 	for k, owner := range l.owners {
-		if !l.report.isCaller(owner.number) {
+		if !l.report.isCaller(owner.number) && !(names != nil && l.asks(names[rows[k]])) {
 			l.dropped = grown(l.dropped, owner.process, [event.MaxKinds]int64{})
 			l.dropped[owner.process][kind]++
 			continue

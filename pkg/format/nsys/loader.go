@@ -36,11 +36,12 @@ type loader struct {
 	caches
 	*sorter
 
-	picked []int32      // the rows of a block that become events
-	owners []ownerEntry // of the first of those that are added next
-	parts  [][]int32    // their places among these, by number of the process
-	in     []int32      // the processes that have some
-	err    error        // of the store, checked with each block
+	picked []int32        // the rows of a block that become events
+	owners []ownerEntry   // of the first of those that are added next
+	parts  [][]int32      // their places among these, by number of the process
+	in     []int32        // the processes that have some
+	asking map[int64]bool // by number of a name: see asks
+	err    error          // of the store, checked with each block
 }
 
 // newLoader returns a loader of tables with these columns, for one goroutine; shared is what
@@ -115,7 +116,7 @@ func (l *loader) add(table *table, b *block, rows []int32) {
 		l.findThreads(b, rows)
 	}
 	if table.ofCallers() && l.report.onlyCallers {
-		rows = l.dropOthers(table.kind, rows)
+		rows = l.dropOthers(table.kind, b, rows)
 	}
 	for k := range l.owners {
 		p := l.owners[k].process

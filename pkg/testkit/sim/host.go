@@ -229,13 +229,18 @@ func (d *device) replayGraph(part int, list []work) {
 func (d *device) replayAs(p part, graph uint32, list []work) {
 	r := d.rank
 	r.room(d)
-	start, corr := r.call(apiGraph, r.spread(r.s.c.GraphCost, 0.1))
+	cost := r.spread(r.s.c.GraphCost, 0.1)
+	start, corr := r.call(apiGraph, cost)
+	start += max(0, cost-quickGraph) // a large graph is handed over at the end of its call
 	first := uint64(firstNode) + 10_000*uint64(graph-graphID)
 	for i, w := range list {
 		d.queue = append(d.queue, queued{work: w, called: start, corr: corr, node: first + uint64(i), graph: graph, part: p})
 	}
 	d.called += len(list)
 }
+
+// quickGraph is how long a call takes, in ns, up to which a graph is as one kernel.
+const quickGraph = 100_000
 
 // piecewise launches attention kernels one by one and replays a graph for what
 // lies between them.

@@ -1,0 +1,77 @@
+package threads_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/threads"
+	"github.com/hostbound/hostbound/pkg/format/nsys"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// watch is what is known of a simulated run.
+func watch(t *testing.T, change func(*sim.Config)) *threads.Watch {
+	t.Helper()
+	c := sim.Default()
+	c.Steps, c.ContextEvery, c.Warmup = 60, 0, 0
+	change(&c)
+	src, err := nsys.Open(testrun.Simulate(t, c, false), nsys.Options{Host: []event.Kind{event.OS, event.Run}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	w := threads.New(src.Header())
+	if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// A limit on CPU time is found, with the threads that it stops, and nothing else that takes
+// threads off their CPU is one.
+func TestLimited(t *testing.T) {
+	for _, kind := range sim.HostCauses {
+		for _, us := range []float64{3000, 25_000} {
+			w := watch(t, func(c *sim.Config) {
+				c.Why = sim.HostCause{Kind: kind, US: us}
+				if kind == "quota" {
+					c.Steps = 400 // it takes some periods
+				}
+			})
+			for rank := range int32(2) {
+				l := w.Limited(rank)
+				if (l != nil) != (kind == "quota") {
+					t.Errorf("%s, %.0f us, rank %d: %+v", kind, us, rank, l)
+				}
+				if l != nil && (rank == 0 && l.Threads != 3 || l.Periods < 5 || l.Ns < 100_000_000) {
+					t.Errorf("rank %d: %d threads, %d periods, %d ns", rank, l.Threads, l.Periods, l.Ns)
+				}
+			}
+		}
+	}
+}
+
+// Threads with a whole core's work are told from those with less, from those that spin, and from
+// those that launch.
+func TestBusy(t *testing.T) {
+	w := watch(t, func(c *sim.Config) {
+		c.Why = sim.HostCause{Kind: "running", US: 1}
+		c.Helpers = []sim.Helper{{Name: "detokenizer", Busy: 0.96}, {Busy: 0.8}, {Busy: 1, Call: "sched_yield"}, {Busy: 0.3, Call: "sched_yield"}, {Busy: 0.97, Call: "memcpy"}}
+	})
+	var got []string
+	for _, b := range w.Busy() {
+		what := "works"
+		if b.Spins() {
+			what = "spins in " + b.Call
+		}
+		if b.Rank == threads.NoRank {
+			what += " elsewhere"
+		}
+		got = append(got, what)
+	}
+	if want := []string{"spins in sched_yield", "works", "works elsewhere"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v: %+v", got, want, w.Busy())
+	}
+}
