@@ -49,6 +49,7 @@ var sections = []section{
 	{"whatif", "does a step take what a replay without the planted cause says?", runWhatif},
 	{"straggler", "is the rank that is late named, and why, and none where none is?", runStraggler},
 	{"waits", "is a late host that is seen in collectives only called host-bound, and only that?", runWaits},
+	{"ranks", "does diff say why steps of several ranks that wait for one another are slower?", runRanks},
 	{"layers", "are the layers of a model counted?", runLayers},
 	{"noise", "is anything flagged on equal runs, whatever the noise?", runNoise},
 	{"power", "is a small change of everything found, with the right sign?", runPower},

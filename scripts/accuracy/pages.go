@@ -69,6 +69,11 @@ func agrees(c *compare.Comparison, sentence string) bool {
 	moved := func(sign float64) bool {
 		for _, m := range mover.FindAllStringSubmatch(sentence, -1) {
 			r := find(c.Operations, m[1])
+			for i := range c.Operations {
+				if strings.HasSuffix(c.Operations[i].Name, ": "+m[1]) {
+					r = &c.Operations[i]
+				}
+			}
 			if !r.Significant || *r.Delta*sign <= 0 || m[2] != report.Signed(report.Micros(*r.Delta)) {
 				return false
 			}

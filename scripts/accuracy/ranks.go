@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+)
+
+// change is what one version of an engine with several ranks has that the other has not.
+type change struct {
+	name       string
+	set        func(c *sim.Config)
+	conclusion string   // host: either of the host's
+	named      []string // what is named first contains one of these; none: whatever is
+}
+
+// slowOp is the operation that takes longer.
+const slowOp = "gpu_model_runner: preprocess"
+
+// changes are those of the section ranks. Launch calls are as slow as those of the two reports
+// that the section is made after; what else hosts lose is about a third of a step.
+var changes = []change{
+	{"nothing", func(*sim.Config) {}, compare.None, nil},
+	{"launch cost", func(c *sim.Config) { c.LaunchCost, c.GraphCost = 1.7*c.LaunchCost, 1.7*c.GraphCost }, "host", []string{"launch"}},
+	{"one operation", func(c *sim.Config) { c.SetHost(slowOp, 1500) }, "host", []string{slowOp}},
+	{"a wait", func(c *sim.Config) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultSync, At: slowOp, Rank: -1}, {Kind: sim.FaultPageable, Rank: -1, US: 40}}
+	}, "host", []string{"synchroni", "memcpy", "cop"}},
+	{"garbage collection", func(c *sim.Config) { c.GCEvery, c.GC = 2, 3000 }, "host", []string{"garbage collection"}},
+	{"one slow rank", func(c *sim.Config) { c.SlowRank, c.Slow, c.SlowOp = 1, 1500, slowOp }, "host", []string{slowOp}},
+	{"a lock", func(c *sim.Config) { c.GIL = 1500 }, "host", []string{"interpreter lock"}},
+	{"slower kernels", func(c *sim.Config) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: -1, Factor: 1.6}}
+	}, compare.GPU, nil},
+	{"slower kernels of one rank", func(c *sim.Config) {
+		c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: 1, Factor: 1.6}}
+	}, compare.Imbalance, nil},
+}
+
+// engines are how the runs of the section launch and schedule.
+var engines = []struct {
+	name string
+	set  func(c *sim.Config)
+}{
+	{"eager", func(c *sim.Config) { c.Mode = sim.Eager }},
+	{"graph", func(*sim.Config) {}},
+	{"pieces", func(c *sim.Config) { c.Engine.Piecewise = true }},
+}
+
+// ranksConfig is a run of the baseline.
+func ranksConfig(ranks, engine int, overlap bool, seed int) sim.Config {
+	c := sim.Default()
+	c.Ranks, c.Overlap, c.Seed, c.Steps, c.ContextEvery, c.Frontend = ranks, overlap, uint64(seed+1), 100, 0, true
+	c.Markers, c.Host, c.Collective, c.LaunchCost, c.GIL, c.Layers = sim.VLLM, sim.HostOps(sim.VLLM), "vllm", 5.5, 50, 8
+	c.KernelScale = []float64{3, 1, 2}[seed/2%3]
+	engines[engine].set(&c)
+	return c
+}
+
+// ranksRow is what was concluded of one change.
+type ranksRow struct {
+	runs, hidden, sign, conclusion, named int
+	apart                                 float64 // largest difference of idle time and waits, as a share of the step
+}
+
+// changesNothing is the share of a step below which a change is hidden behind the GPUs' work.
+const changesNothing = 0.03
+
+// runRanks compares runs of several ranks, which wait for one another.
+func runRanks(w io.Writer, o options) error {
+	byEngine := make([][]ranksRow, len(changes))
+	for i := range byEngine {
+		byEngine[i] = make([]ranksRow, 2*len(engines))
+	}
+	var kinds []string
+	for _, ranks := range []int{2, 4, 8} {
+		for e := range engines {
+			for _, overlap := range []string{"", ", overlap"} {
+				kinds = append(kinds, fmt.Sprintf("TP %d, %s%s", ranks, engines[e].name, overlap))
+			}
+		}
+	}
+	err := eachRun(kinds, o, func(dir string, i, seed int) (func(), error) {
+		ranks, engine, overlap := []int{2, 4, 8}[i/6], i/2%3, i%2 == 1
+		base, err := writeRun(dir, ranksConfig(ranks, engine, overlap, 2*seed))
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(base)
+		var all []*compare.Comparison
+		for k := range changes {
+			c := ranksConfig(ranks, engine, overlap, 2*seed+1)
+			changes[k].set(&c)
+			target, err := writeRun(dir, c)
+			if err != nil {
+				return nil, err
+			}
+			var result *compare.Comparison
+			err = inProcess(&command.Diff, []string{base, target}, func(p *command.Plan) error {
+				if result, err = p.Diff(); err == nil {
+					read(result)
+				}
+				return err
+			})
+			os.Remove(target)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, result)
+		}
+		return func() {
+			for k, result := range all {
+				byEngine[k][i%6].add(&changes[k], result, fmt.Sprintf("%s, %s, seed %d", kinds[i], changes[k].name, seed), o)
+			}
+		}, nil
+	})
+	fmt.Fprintf(w, "| change |")
+	for range 2 {
+		for _, e := range engines {
+			fmt.Fprintf(w, " %s |", e.name)
+		}
+	}
+	fmt.Fprintf(w, " all: sign | conclusion | cause named | hidden |\n|:--|%s\n", strings.Repeat("--:|", 2*len(engines)+4))
+	apart := 0.0
+	for k := range changes {
+		sum := ranksRow{}
+		fmt.Fprintf(w, "| %s |", changes[k].name)
+		for overlap := range 2 {
+			for e := range engines {
+				r := byEngine[k][2*e+overlap]
+				fmt.Fprintf(w, " %s |", count{r.conclusion, r.runs - r.hidden})
+				sum.runs, sum.hidden, sum.sign, sum.conclusion, sum.named = sum.runs+r.runs, sum.hidden+r.hidden, sum.sign+r.sign, sum.conclusion+r.conclusion, sum.named+r.named
+				apart = max(apart, r.apart)
+			}
+		}
+		n := sum.runs - sum.hidden
+		fmt.Fprintf(w, " %s | %s | %s | %d |\n", count{sum.sign, n}, count{sum.conclusion, n}, count{sum.named, n}, sum.hidden)
+	}
+	fmt.Fprintf(w, "\nThe first three columns are without overlap, the next three with it. Hidden are changes that make the step less than %.0f %% longer: they are not counted. Idle time and waits of equal runs are up to %.1f points apart.\n",
+		100*changesNothing, 100*apart)
+	return err
+}
+
+// writeRun simulates a run and writes its report.
+func writeRun(dir string, c sim.Config) (string, error) {
+	traces, err := sim.Simulate(c)
+	if err != nil {
+		return "", err
+	}
+	return writeTrace(dir, traces)
+}
+
+// add counts what was concluded of one pair.
+func (r *ranksRow) add(ch *change, c *compare.Comparison, what string, o options) {
+	r.runs++
+	wall := find(c.Summary, "wall")
+	share := *wall.Delta / *wall.Baseline
+	headline := fmt.Sprint(c.Document().Title)
+	isHost := c.Conclusion == compare.HostInStep || c.Conclusion == compare.HostInterStep
+	right := c.Conclusion == ch.conclusion || ch.conclusion == "host" && isHost
+	if ch.conclusion == compare.None {
+		idle := find(c.Summary, "idle")
+		wait := find(c.Summary, "wait")
+		held := func(of func(*compare.Row) *float64) float64 {
+			sum := *of(idle)
+			if v := of(wait); v != nil {
+				sum += *v
+			}
+			return sum / *of(wall)
+		}
+		r.apart = max(r.apart, math.Abs(held(func(x *compare.Row) *float64 { return x.Target })-held(func(x *compare.Row) *float64 { return x.Baseline })))
+		r.sign, r.conclusion, r.named = r.sign+1, r.conclusion+one(right), r.named+one(right)
+		if !right {
+			remark(o.verbose, "%s: %s", what, headline)
+		}
+		return
+	}
+	if share < changesNothing {
+		r.hidden++
+		return
+	}
+	sign := c.Direction != nil && *c.Direction == compare.Slower
+	named := right && (ch.named == nil || slices.ContainsFunc(ch.named, func(n string) bool { return strings.Contains(headline, n) }))
+	r.sign, r.conclusion, r.named = r.sign+one(sign), r.conclusion+one(right), r.named+one(named)
+	if !sign || !named {
+		remark(o.verbose, "%s: %s", what, headline)
+	}
+}
