@@ -39,25 +39,6 @@ func once(at, other []int32) float64 {
 	return float64(n) / float64(max(1, len(at)-1))
 }
 
-// sizesOf returns the most frequent distance between neighbours, the larger of
-// equally frequent ones, the share of distances that are equal to it, and how
-// many there are.
-func sizesOf(at []int32) (usual int32, same float64, groups int) {
-	var sizes []int32
-	for i := 1; i < len(at); i++ {
-		sizes = append(sizes, at[i]-at[i-1])
-	}
-	if len(sizes) == 0 {
-		return 0, 0, 0
-	}
-	usual = commonSize(sizes)
-	n := 0
-	for _, size := range sizes {
-		n += b2n(size == usual)
-	}
-	return usual, float64(n) / float64(len(sizes)), len(sizes)
-}
-
 // b2n is 1 for true, for counting.
 func b2n(b bool) int {
 	if b {

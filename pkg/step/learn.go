@@ -91,7 +91,7 @@ func (l *learner) decides(r *rank) bool {
 	u := l.rule
 	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
 	silent := r.plan.method == Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
-	return silent || u.clear && u.groups >= minGroups
+	return silent || u.why == "" && u.groups >= minGroups
 }
 
 // keep copies rows i to j.

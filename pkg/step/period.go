@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/stat"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // kind is a kind of evidence for where a step begins. A step has each once, or does not
@@ -267,7 +266,7 @@ func (s *run) rule(n *names) *rule {
 		u.why = why
 	}
 	u.copies = slices.Contains(best.kinds, byOutput)
-	u.clear, u.silent = u.why == "", silent(&kinds)
+	u.silent = silent(&kinds)
 	return u
 }
 
@@ -330,15 +329,15 @@ func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
 // them those that are needed for nearly all of the steps, the most frequent and embeddings
 // first.
 func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
-	u := &rule{begins: make([]bool, len(places)), classes: make([]event.Class, len(places)), at: at}
-	u.usual, _, u.groups = sizesOf(at)
+	var sizes []int32
+	u := &rule{begins: make([]bool, len(places)), classes: s.classes, at: at, groups: max(0, len(at)-1)}
+	for i := range u.groups {
+		sizes = append(sizes, at[i+1]-at[i])
+	}
+	u.usual = commonSize(sizes)
 	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
 	var tokens []int
 	for t := range places {
-		u.classes[t] = -1
-		if t < len(s.classes) {
-			u.classes[t] = s.classes[t]
-		}
 		if both := common(at, places[t]); both > 0 && both >= (1-maxStray)*float64(len(places[t])) {
 			tokens = append(tokens, t)
 		}

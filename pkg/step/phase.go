@@ -40,8 +40,7 @@ type Tagger struct {
 	marker   *marker.Set
 	unnamed  event.Phase // phase of steps without numbers
 	tokens   bool        // the run generates tokens, or may: else no step has a phase
-	out      event.Batch
-	numbered []int32 // the rows of out that have numbers of requests
+	own, out event.Batch // the columns that it adds; what was returned last
 	ranks    []taggedRank
 	counted  int64
 	steps    int64
@@ -98,15 +97,15 @@ func (t *Tagger) Next() (*event.Batch, error) {
 	b, err := t.src.Next()
 	if err == io.EOF {
 		t.report()
-		t.out, t.numbered = event.Batch{}, nil // of many ranks most are done
+		t.out, t.own = event.Batch{}, event.Batch{} // of many ranks most are done
 	}
 	if err != nil {
 		return nil, err
 	}
-	own := t.out
+	t.own.Blank(b.Len, event.PhaseCols)
 	t.out = *b
 	t.out.Columns |= event.PhaseCols
-	t.out.Phase, t.out.Ctx, t.out.Gen = own.Phase, own.Ctx, own.Gen
+	t.out.Phase, t.out.Ctx, t.out.Gen = t.own.Phase, t.own.Ctx, t.own.Gen
 	t.tag(&t.out)
 	return &t.out, nil
 }
@@ -134,60 +133,29 @@ func (t *Tagger) Rest() (event.Source, error) {
 	return t, err
 }
 
-// tag fills the three columns.
+// tag fills the three columns, which are null.
 func (t *Tagger) tag(b *event.Batch) {
-	for _, i := range t.numbered { // of the batch before
-		b.Ctx.Values[i], b.Gen.Values[i] = 0, 0
-	}
-	t.numbered = t.numbered[:0]
-	nulls(&b.Phase, b.Len) // whose values are set below
-	nulls(&b.Ctx, b.Len)
-	nulls(&b.Gen, b.Len)
-	if b.Step.Valid == nil {
-		b.Phase.Fill(0, b.Len, event.Unknown)
-	} else {
-		copy(b.Phase.Valid, b.Step.Valid)
-	}
 	for i := 0; i < b.Len; {
 		j := b.RankEnd(i)
 		if id, known := b.Rank.Get(i); known {
 			t.tagRank(b, i, j, t.rank(id))
-		} else {
-			for ; i < j; i++ {
-				b.Phase.SetNull(i)
-			}
 		}
 		i = j
 	}
-	clearNulls(&b.Phase)
 }
 
 // tagRank gives rows i to j, which are of one rank, the phases of their steps.
 func (t *Tagger) tagRank(b *event.Batch, i, j int, r *taggedRank) {
-	kinds, phases := b.Kind.Values[:j], b.Phase.Values[:j]
-	for ; i < j; i++ {
-		if kind := kinds[i]; kind == event.Step || kind == event.Window {
-			if kind == event.Window {
-				b.Phase.SetNull(i)
-				continue
-			}
+	kinds, valid := b.Kind.Values[:j], b.Step.Valid
+	for i < j {
+		if kinds[i] == event.Step {
 			r.phase = t.step(b, i)
 		}
-		phases[i] = r.phase
-	}
-}
-
-// clearNulls makes the values of null rows 0, as everywhere: streams are compared
-// by their bytes.
-func clearNulls(c *event.Ints[event.Phase]) {
-	for i, b := range c.Valid {
-		if b == 0xff {
-			continue
+		in, from := valid.Get(i) && kinds[i] != event.Window, i
+		for i++; i < j && kinds[i] != event.Step && kinds[i] != event.Window && valid.Get(i) == in; i++ {
 		}
-		for k := 8 * i; k < min(8*i+8, len(c.Values)); k++ {
-			if !c.Valid.Get(k) {
-				c.Values[k] = 0
-			}
+		if in {
+			b.Phase.Fill(from, i, r.phase)
 		}
 	}
 }
@@ -221,7 +189,6 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	case !known:
 		return t.unnamed
 	}
-	t.numbered = append(t.numbered, int32(i))
 	b.Ctx.Set(i, counts.Ctx)
 	b.Gen.Set(i, counts.Gen)
 	switch {
@@ -257,13 +224,4 @@ func (t *Tagger) report() {
 	default:
 		t.log("no forward-step markers with request counts: the phase of all steps is unknown")
 	}
-}
-
-// nulls makes a column n nulls in the memory that it has, whose values stay what they are.
-func nulls[T ~int32 | int64](c *event.Ints[T], n int) {
-	if cap(c.Values) < n {
-		c.Values, c.Valid = make([]T, n), make(event.Bitmap, (n+7)/8)
-	}
-	c.Values, c.Valid = c.Values[:n], c.Valid[:(n+7)/8]
-	clear(c.Valid)
 }

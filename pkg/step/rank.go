@@ -413,10 +413,10 @@ func (r *rank) closeSegment(t int64) {
 
 // whyUnclear says why the structure of the open segment is not clear, "" where it is.
 func (r *rank) whyUnclear() string {
-	if r.rule != nil && !r.rule.clear {
-		return r.rule.why
+	if r.rule == nil {
+		return ""
 	}
-	return ""
+	return r.rule.why
 }
 
 // settledBefore is the number of the first batch that may still change.

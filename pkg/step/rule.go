@@ -18,16 +18,15 @@ const (
 // rule is how the steps of a segment without markers are identified.
 type rule struct {
 	begins  []bool        // of each token, whether a step begins where it lies before a collective
-	classes []event.Class // of each token, the class of its kernels
+	classes []event.Class // of tokens, the class of their kernels
 	embed   bool          // kernels that look up embeddings begin a step by any name
 	usual   int32         // number of collectives in most steps
-	clear   bool          // the structure was clear where the rule was learned
 	each    bool          // each collective, or replay, began one there
 	groups  int           // whole steps that it was learned from
 	single  bool          // each replay of a graph is a step
 	copies  bool          // tokens are copied back once in each step
 	silent  bool          // there was no evidence there
-	why     string        // what is not clear
+	why     string        // what was not clear where the rule was learned, "" for nothing
 	at      []int32       // the collectives or replays that began steps where the rule was learned
 }
 
@@ -225,7 +224,7 @@ func (r *rank) hostBegins(tokens []int32) (begins bool) {
 // cycle is the rule for graph replays: each is a step, unless the period that was learned is
 // of several.
 func cycle(u *rule) *rule {
-	if u.single = !u.clear || u.each; !u.clear {
+	if u.single = u.why != "" || u.each; u.why != "" {
 		u.why = "a step may be one graph replay, or several"
 	}
 	return u
@@ -234,13 +233,13 @@ func cycle(u *rule) *rule {
 // setRule sets the rule of the segment that begins; one that is not clear gives
 // way to one that was, in a segment before.
 func (r *rank) setRule(u *rule) {
-	if !u.clear && r.lastClear != nil {
+	if u.why != "" && r.lastClear != nil {
 		u = r.lastClear
 	}
 	if r.plan.method == Graph {
 		u = cycle(u)
 	}
-	if u.clear {
+	if u.why == "" {
 		r.lastClear = u
 	}
 	r.rule, r.want = u, r.plan.want
@@ -251,7 +250,7 @@ func (r *rank) setRule(u *rule) {
 			r.want[event.API] |= 1 << event.APISync
 		case t == tokenHtoD || t == tokenDtoH:
 			r.want[event.Memcpy] = ^uint32(0)
-		case u.classes[t] >= 0:
+		case int(t) < len(u.classes) && u.classes[t] >= 0:
 			r.want[event.Kernel] |= 1 << uint32(u.classes[t])
 		}
 	}

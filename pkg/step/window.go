@@ -166,13 +166,17 @@ func (it *Isolator) addUnclear() {
 }
 
 // addUnclear appends a window row that says that the rank has no steps.
-func (r *rank) addUnclear(b *event.Batch) {
-	w, i := r.window(), b.AppendNulls()
+func (r *rank) addUnclear(b *event.Batch) { w := r.window(); r.addRow(b, &w) }
+
+// addRow appends a window row, and returns its number.
+func (r *rank) addRow(b *event.Batch, w *window) int {
+	i := b.AppendNulls()
 	b.Kind.Set(i, event.Window)
 	b.Start.Set(i, w.start)
 	b.End.Set(i, w.end)
 	b.Rank.Set(i, r.id)
 	b.Name.SetLast("window")
+	return i
 }
 
 // nothing says what was looked for in vain.
@@ -208,12 +212,7 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 	if err := r.check(&w); err != nil {
 		return err
 	}
-	i := b.AppendNulls()
-	b.Kind.Set(i, event.Window)
-	b.Start.Set(i, w.start)
-	b.End.Set(i, w.end)
-	b.Rank.Set(i, r.id)
-	b.Name.SetLast("window")
+	i := r.addRow(b, &w)
 	b.Step.Set(i, int64(len(r.sizes)))
 	b.Size.Set(i, w.size)
 	if w.segment >= 0 {
