@@ -10,7 +10,7 @@ import (
 
 // checkCounts warns where something else that a step has once says that there is another number
 // of steps: the one that says so most.
-func (r *rank) checkCounts() {
+func (r ended) checkCounts() {
 	n := len(r.sizes)
 	most, other := 0, ""
 	say := func(count int, what string) {
@@ -41,7 +41,7 @@ func (r *rank) checkCounts() {
 }
 
 // remedy is what tells steps apart for certain.
-func (r *rank) remedy() string {
+func (r ended) remedy() string {
 	switch {
 	case r.plan.method == NVTX:
 		return "iterations without a marker are in the step before, and where threads have markers of their own --marker names those of one"

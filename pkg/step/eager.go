@@ -62,9 +62,12 @@ func (e *eager) learn(between []int32, u *rule) {
 // isForward says whether the period of the open step holds such a forward pass.
 func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forward }
 
+// replayed is a rank whose steps are replays of graphs.
+type replayed struct{ *rank }
+
 // checkEager warns where what runs before the first replay, which begins the first step, is more
 // than a few steps.
-func (r *rank) checkEager() {
+func (r ended) checkEager() {
 	seg := &r.segments[0]
 	if late := seg.start - r.eager.began; r.eager.before >= minForward && float64(late) > maxApart*float64(seg.end-seg.start) {
 		r.warn("rank %d runs %s before its first graph replay: forward passes there are in no step; %s",
@@ -74,7 +77,7 @@ func (r *rank) checkEager() {
 
 // markEager gives the row of the open step, which ends, the class launch where no replay ran it,
 // and graph_launch where its period also holds a forward pass that none did.
-func (r *rank) markEager() {
+func (r replayed) markEager() {
 	held := r.eager.name == "" && r.eager.isForward()
 	r.eager.steps += b2n(held)
 	switch b := r.out.at(r.step.at); {
@@ -88,9 +91,9 @@ func (r *rank) markEager() {
 
 // observeEager uses row k, a kernel that no replay ran; the rows from from on are not in the
 // output. It returns the first that still is not.
-func (r *rank) observeEager(b *event.Batch, from, k int) int {
-	begins := r.beginsWithKernel(b, k)
-	begins = r.hostBegins(r.context.launched(b, k)) || begins
+func (r replayed) observeEager(b *event.Batch, from, k int) int {
+	begins := unmarked(r).beginsWithKernel(b, k)
+	begins = unmarked(r).hostBegins(r.context.launched(b, k)) || begins
 	r.begins = r.begins || begins
 	if begins && r.open {
 		from = r.endEager(b, from, k, minForward)
@@ -105,7 +108,7 @@ func (r *rank) observeEager(b *event.Batch, from, k int) int {
 
 // endEager makes a step of what began as one before row k, if it has so many kernels; the rows
 // from from on are not in the output. It returns the first that still is not.
-func (r *rank) endEager(b *event.Batch, from, k int, forward int32) int {
+func (r replayed) endEager(b *event.Batch, from, k int, forward int32) int {
 	if r.eager.name == "" || r.eager.kernels < forward {
 		r.eager.name = ""
 		return from
@@ -120,7 +123,7 @@ func (r *rank) endEager(b *event.Batch, from, k int, forward int32) int {
 
 // addEager makes a step of what began as one, if it has the kernels of a forward pass: its row
 // goes where these are in the output.
-func (r *rank) addEager(forward int32) {
+func (r replayed) addEager(forward int32) {
 	s, name := r.eager.onset, r.eager.name
 	if r.eager.name = ""; name == "" || r.eager.kernels < forward || s.start <= r.step.start {
 		return

@@ -21,9 +21,12 @@ type learner struct {
 	between  []int32    // the same between any two replays
 }
 
+// unmarked is a rank whose steps are learned, from replays or from collectives without markers.
+type unmarked struct{ *rank }
+
 // learns says whether the steps of the rank have to be learned before its next
 // collective is used.
-func (r *rank) learns() bool {
+func (r unmarked) learns() bool {
 	switch {
 	case r.rule != nil:
 		return false
@@ -34,7 +37,7 @@ func (r *rank) learns() bool {
 }
 
 // learn begins to learn with row k, a collective.
-func (r *rank) learn(b *event.Batch, k int) {
+func (r unmarked) learn(b *event.Batch, k int) {
 	if r.device < 0 {
 		r.device = b.Device.Values[k]
 	}
@@ -44,14 +47,14 @@ func (r *rank) learn(b *event.Batch, k int) {
 
 // hold holds rows i to j as far as they belong to the segment. It returns the
 // first that does not, and whether it is time to decide.
-func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
+func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 	l := r.learner
 	starts, ends, kinds := b.Start.Values[:j], b.End.Values[:j], b.Kind.Values[:j]
 	from := i
 	for ; i < j && !done; i++ {
 		t := starts[i]
 		if !l.ended && (l.rows > 0 && t-r.plan.segmentGap > l.frontier || l.passed(t)) {
-			if done = l.decides(r); done {
+			if done = l.decides(r.rank); done {
 				break
 			}
 			l.ended = true
@@ -59,14 +62,14 @@ func (r *rank) hold(b *event.Batch, i, j int) (next int, done bool) {
 		if r.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
 			l.frontier, l.ended = max(l.frontier, ends[i]), false
 		}
-		l.row(r, b, i)
+		l.row(r.rank, b, i)
 		l.rows++
 		done = l.marked || l.rows >= maxHeld
 	}
 	l.keep(b, from, i, r.out.pool)
 	if !done && l.rows >= l.retry {
 		l.retry *= 2
-		done = l.decides(r)
+		done = l.decides(r.rank)
 	}
 	return i, done
 }
@@ -146,7 +149,7 @@ func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
 }
 
 // learned ends the learning: it sets the rule, and uses the rows that were held.
-func (r *rank) learned() error {
+func (r unmarked) learned() error {
 	l := r.learner
 	r.learner = nil
 	if r.marked = l.marked; !r.marked {
@@ -199,7 +202,7 @@ func isReplay(b *event.Batch, k int) bool {
 
 // isUnit says whether row k is a collective, or a part of a replay, that steps are
 // made of.
-func (r *rank) isUnit(b *event.Batch, k int) bool {
+func (r unmarked) isUnit(b *event.Batch, k int) bool {
 	if b.Kind.Values[k] == event.NVTX || r.device >= 0 && b.Device.Values[k] != r.device {
 		return false
 	}

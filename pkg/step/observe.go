@@ -13,13 +13,13 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 			return r.observeMarker(b, from, k)
 		}
 	case r.plan.method == Graph && kind.IsGPU() && isReplay(b, k):
-		return r.observeReplay(b, from, k)
+		return replayed{r}.observeReplay(b, from, k)
 	case r.plan.method == Graph && kind == event.Kernel && r.rule != nil:
-		return r.observeEager(b, from, k)
+		return replayed{r}.observeEager(b, from, k)
 	case r.plan.method == Graph:
 		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != r.plan.unit):
-		r.observeEvidence(b, k)
+		unmarked{r}.observeEvidence(b, k)
 	case classed:
 		return r.observeCollective(b, from, k)
 	}
@@ -49,7 +49,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if !fresh && r.prolong(id, end) {
 		return from
 	}
-	from = r.endPauseBefore(b, from, k)
+	from = stalling{r}.endPauseBefore(b, from, k)
 	context := counts.HasCounts && counts.Ctx > 0
 	return r.begin(b, from, k, openStep{id: id, start: start, since: start, end: end, size: 1, context: context}, text)
 }
@@ -112,11 +112,11 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	if r.ofStartup(b, k) {
 		return from
 	}
-	from = r.endPauseBefore(b, from, k)
+	from = stalling{r}.endPauseBefore(b, from, k)
 	id, text, since := r.launchRange(b, k)
-	boundary := r.rule != nil && r.boundary(b, k)
+	boundary := r.rule != nil && unmarked{r}.boundary(b, k)
 	if id != none && r.open && r.step.id == none && r.rule == nil {
-		r.doubted(start)
+		stalling{r}.doubted(start)
 		if len(r.sizes) == r.segments[len(r.segments)-1].first {
 			r.retract()
 		}
@@ -193,7 +193,7 @@ func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
 }
 
 // observeReplay uses a GPU row that a graph launch ran.
-func (r *rank) observeReplay(b *event.Batch, from, k int) int {
+func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 	launch, ok := b.Correlation.Get(k)
 	if !ok || r.device != b.Device.Values[k] {
 		return from
@@ -202,14 +202,14 @@ func (r *rank) observeReplay(b *event.Batch, from, k int) int {
 	if r.ofStartup(b, k) {
 		return from
 	}
-	from = r.endPauseBefore(b, from, k)
+	from = stalling(r).endPauseBefore(b, from, k)
 	fresh := r.context.begun(launch)
 	if fresh && r.eager.forward > 0 {
 		steps := len(r.sizes)
 		from = r.endEager(b, from, k, r.eager.forward)
 		r.begins = r.begins && len(r.sizes) == steps // else that began the eager step
 	}
-	boundary := fresh && r.boundary(b, k)
+	boundary := fresh && unmarked(r).boundary(b, k)
 	if r.open && !boundary {
 		if fresh { // another piece of the cycle
 			r.step.id = launch

@@ -26,13 +26,29 @@ type rank struct {
 	left     bool  // its rows pass as they are
 	err      error // in rows that were held
 
+	device  int32 // whose collectives or replays count, -1: not known yet
+	markers markers
+	outside outside // by nvtx
+	eager   eager
+	clock
+	structure
+	pauses
+	isolated
+}
+
+// clock is where the rows of a rank are, and what of the time was not recorded.
+type clock struct {
 	last     int64 // start of the last row
 	frontier int64 // latest end of the GPU activity so far
 	limit    int64 // a row that starts later than this closes the open segment
-	device   int32 // whose collectives or replays count, -1: not known yet
-	markers  markers
 
-	// Without markers.
+	lost       [][2]int64 // what was not recorded, in order
+	unrecorded [][2]int64 // those of them that begin after the last row
+	border     int64      // where the first of these begins, never
+}
+
+// structure is what tells steps without markers.
+type structure struct {
 	learner   *learner // nil while there is nothing to learn
 	rule      *rule    // of the open segment, nil
 	lastClear *rule    // the last one that was clear
@@ -41,21 +57,21 @@ type rank struct {
 	startup   bool     // what is launched before it is of the step in which the profiler started
 	replaying bool     // the rows that were held are used
 	context   context
-	begins    bool    // what lies before the next collective has a step begin
-	outside   outside // by nvtx
-	eager     eager
+	begins    bool  // what lies before the next collective has a step begin
 	work      int32 // kernels of the open step, by structure, but for elementwise ones
 	copied    int   // collectives or replays before which tokens are copied back, where steps are
 	copying   bool  // they are, before the next one
+}
 
-	lost       [][2]int64 // what was not recorded, in order
-	unrecorded [][2]int64 // those of them that begin after the last row
-	border     int64      // where the first of these begins, never
-
+// pauses is what tells a stall from the end of a segment.
+type pauses struct {
 	pause  pause
 	doubts doubts
 	host   host
+}
 
+// isolated is what there is of steps.
+type isolated struct {
 	open         bool // a segment, and a step in it, is open
 	step         openStep
 	recent       []openStep // steps before it that a range or a replay may still prolong
@@ -91,9 +107,9 @@ type segment struct {
 // device has its all-reduce kernels, what was not recorded) is used from the start.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
-		id: id, plan: plan, want: plan.want, out: output{pool: pool},
-		last: none, frontier: none, limit: never, device: -1, border: never,
-		outside: outside{end: never}, pause: pause{from: never}, host: host{last: none}, started: never,
+		id: id, plan: plan, want: plan.want, out: output{pool: pool}, device: -1, outside: outside{end: never},
+		clock:     clock{last: none, frontier: none, limit: never, border: never},
+		structure: structure{started: never}, pauses: pauses{pause: pause{from: never}, host: host{last: none}},
 	}
 	if f := h.RankFacts(id); f != nil && f.Markers > 0 && !plan.custom {
 		r.startup = h.Source() == "torch"
@@ -112,7 +128,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 }
 
 // passBorders drops the unrecorded spans that begin at or before t.
-func (r *rank) passBorders(t int64) {
+func (r *clock) passBorders(t int64) {
 	for len(r.unrecorded) > 0 && r.unrecorded[0][0] <= t {
 		r.unrecorded = r.unrecorded[1:]
 	}
@@ -134,8 +150,8 @@ func (r *rank) feed(b *event.Batch, i, j int) error {
 		done := false
 		if r.learner == nil {
 			i, err = r.use(b, i, j)
-		} else if i, done = r.hold(b, i, j); done {
-			err = r.learned()
+		} else if i, done = (unmarked{r}).hold(b, i, j); done {
+			err = unmarked{r}.learned()
 		}
 		if err != nil {
 			return err
@@ -173,16 +189,16 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 			case t >= r.border:
 				r.closeSegment(t)
 			case r.pausing():
-				r.endPause(t)
+				stalling{r}.endPause(t)
 			default:
-				r.beginPause()
+				stalling{r}.beginPause()
 			}
 			r.passBorders(t)
 			i = k // again
 			continue
 		case wanted:
-			if r.learns() && r.isUnit(b, k) {
-				r.learn(b, k)
+			if (unmarked{r}).learns() && (unmarked{r}).isUnit(b, k) {
+				unmarked{r}.learn(b, k)
 				r.wait(b, from, k, starts[k])
 				return k, nil
 			}
@@ -193,7 +209,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	r.wait(b, from, j, starts[j-1])
 	if r.pausing() {
 		r.pause.rows += j - first
-		r.boundPause(starts[j-1])
+		stalling{r}.boundPause(starts[j-1])
 	}
 	if !r.open {
 		r.out.seal(event.BatchRows)
@@ -366,7 +382,7 @@ func (r *rank) patch(s *openStep) {
 // segment, begins at next.
 func (r *rank) endStep(end, next int64) {
 	r.patch(&r.step)
-	r.doubted(next)
+	stalling{r}.doubted(next)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
 	if r.structured() {
@@ -380,7 +396,7 @@ func (r *rank) endStep(end, next int64) {
 			old++
 		}
 	case Graph:
-		r.markEager()
+		replayed{r}.markEager()
 		r.recent = append(r.recent, r.step)
 		old = max(0, len(r.recent)-maxReplays)
 	}
@@ -392,7 +408,7 @@ func (r *rank) endStep(end, next int64) {
 func (r *rank) closeSegment(t int64) {
 	r.out.flush(t)
 	if r.eager.forward > 0 {
-		r.addEager(r.eager.forward)
+		replayed{r}.addEager(r.eager.forward)
 	}
 	r.eager.name = ""
 	r.endStep(r.segments[len(r.segments)-1].end, t)
@@ -438,7 +454,7 @@ func (r *rank) finish() {
 		return
 	}
 	if r.learner != nil {
-		if err := r.learned(); err != nil {
+		if err := (unmarked{r}).learned(); err != nil {
 			r.err = err
 		}
 	}

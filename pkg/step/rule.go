@@ -185,7 +185,7 @@ func (c *context) launched(b *event.Batch, k int) []int32 {
 }
 
 // observeEvidence uses row k, which is no collective.
-func (r *rank) observeEvidence(b *event.Batch, k int) {
+func (r unmarked) observeEvidence(b *event.Batch, k int) {
 	if b.Kind.Values[k] != event.Kernel {
 		r.context.host(b, k)
 		return
@@ -194,12 +194,12 @@ func (r *rank) observeEvidence(b *event.Batch, k int) {
 }
 
 // beginsWithKernel says whether a step begins with the kernel in row k.
-func (r *rank) beginsWithKernel(b *event.Batch, k int) bool {
+func (r unmarked) beginsWithKernel(b *event.Batch, k int) bool {
 	return b.Device.Values[k] == r.device && r.rule.beginsWith(r.context.names.token(&b.Name, k), &r.context.names)
 }
 
 // boundary says whether the rule has a step begin with the collective in row k.
-func (r *rank) boundary(b *event.Batch, k int) bool {
+func (r unmarked) boundary(b *event.Batch, k int) bool {
 	var tokens []int32
 	if r.plan.method == Graph {
 		tokens = r.context.launched(b, k)
@@ -213,7 +213,7 @@ func (r *rank) boundary(b *event.Batch, k int) bool {
 }
 
 // hostBegins says whether a step begins with one of the tokens of the host.
-func (r *rank) hostBegins(tokens []int32) (begins bool) {
+func (r unmarked) hostBegins(tokens []int32) (begins bool) {
 	for _, t := range tokens {
 		begins = begins || r.rule.beginsWith(t, &r.context.names)
 		r.copying = r.copying || t == tokenDtoH
@@ -232,7 +232,7 @@ func cycle(u *rule) *rule {
 
 // setRule sets the rule of the segment that begins; one that is not clear gives
 // way to one that was, in a segment before.
-func (r *rank) setRule(u *rule) {
+func (r unmarked) setRule(u *rule) {
 	if u.why != "" && r.lastClear != nil {
 		u = r.lastClear
 	}

@@ -121,14 +121,17 @@ func (h *host) keep(b *event.Batch, i int, frontier int64) {
 // pausing says whether no GPU of the rank has been busy for more than SegmentGap.
 func (r *rank) pausing() bool { return r.pause.from != never }
 
+// stalling is a rank in which a pause is a stall, or the end of a segment.
+type stalling struct{ *rank }
+
 // beginPause begins one, with the rows of the open segment in the output.
-func (r *rank) beginPause() {
+func (r stalling) beginPause() {
 	r.pause, r.limit = pause{from: r.limit - r.plan.segmentGap}, never
 }
 
 // endPause ends the pause at t, with the rows before t in the output. It closes the segment
 // unless the host worked in it, or may turn out to have (see doubts).
-func (r *rank) endPause(t int64) {
+func (r stalling) endPause(t int64) {
 	d := r.hostWork(t)
 	if !d.worked(never) {
 		r.closeSegment(t)
@@ -146,7 +149,7 @@ func (r *rank) endPause(t int64) {
 
 // endPauseBefore is endPause where row k ends it, if one is under way; the rows from from on are
 // not in the output. It returns the first that still is not.
-func (r *rank) endPauseBefore(b *event.Batch, from, k int) int {
+func (r stalling) endPauseBefore(b *event.Batch, from, k int) int {
 	if !r.pausing() {
 		return from
 	}
@@ -159,7 +162,7 @@ func (r *rank) endPauseBefore(b *event.Batch, from, k int) int {
 
 // boundPause closes the segment where a pause has so many rows that they are not to be held
 // any longer, and the host does not work in it.
-func (r *rank) boundPause(t int64) {
+func (r stalling) boundPause(t int64) {
 	if r.pause.rows < maxHeld {
 		return
 	}
@@ -182,7 +185,7 @@ func (d doubt) worked(by int64) bool {
 
 // hostWork returns what the threads that launch do in the pause, which ends at t. Ranges
 // that began before the step before it say nothing of it.
-func (r *rank) hostWork(t int64) doubt {
+func (r stalling) hostWork(t int64) doubt {
 	d := doubt{pause: stat.Span{From: r.pause.from, To: t}}
 	all := slices.DeleteFunc(slices.Clone(r.host.long), func(h hostRow) bool { return !r.inPause(&h, t) })
 	r.out.each(r.step.at, func(b *event.Batch, i int) {
@@ -226,7 +229,7 @@ func (r *rank) hostWork(t int64) doubt {
 
 // inPause says whether a row lies in the pause, which ends at t, and is of a thread that
 // launches.
-func (r *rank) inPause(h *hostRow, t int64) bool {
+func (r stalling) inPause(h *hostRow, t int64) bool {
 	return h.start < t && h.end > r.pause.from && slices.Contains(r.host.launching, h.thread)
 }
 
@@ -236,7 +239,7 @@ func (h *hostRow) span() stat.Span { return stat.Span{From: h.start, To: h.end} 
 // doubted uses the end of the open step for what is in doubt: of the step before it remembers
 // what a split takes, and with the step after, which nothing of what is to be its work may
 // outlast, it is decided.
-func (r *rank) doubted(until int64) {
+func (r stalling) doubted(until int64) {
 	d, seg := &r.doubts, &r.segments[len(r.segments)-1]
 	switch {
 	case len(d.all) == 0:
@@ -253,7 +256,7 @@ func (r *rank) doubted(until int64) {
 }
 
 // split makes the open step the first of another segment.
-func (r *rank) split() {
+func (r stalling) split() {
 	d, last := &r.doubts, len(r.segments)-1
 	r.out.untag(d.before.at, d.end, r.step.at)
 	r.segments[last].end = d.end

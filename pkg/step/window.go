@@ -20,8 +20,11 @@ type window struct {
 	steps, refused int
 }
 
+// ended is a rank whose rows have ended: it has a window, and what is odd is said of it.
+type ended struct{ *rank }
+
 // window returns the rank's benchmark window; it has steps.
-func (r *rank) window() window {
+func (r ended) window() window {
 	w := window{size: int64(commonSize(r.sizes)), segment: -1}
 	for i, seg := range r.segments {
 		steps := r.sizes[seg.first:r.lastStep(i)]
@@ -51,7 +54,7 @@ func (r *rank) window() window {
 
 // longestPause returns the longest time from the end of a segment to the start of the next
 // of those that were recorded; 0 where none was.
-func (r *rank) longestPause() time.Duration {
+func (r ended) longestPause() time.Duration {
 	longest := int64(0)
 	for i := 1; i < len(r.segments); i++ {
 		from, to := r.segments[i-1].end, r.segments[i].start
@@ -63,7 +66,7 @@ func (r *rank) longestPause() time.Duration {
 }
 
 // lastStep returns the number after that of the last step of segment i.
-func (r *rank) lastStep(i int) int {
+func (r ended) lastStep(i int) int {
 	if i+1 < len(r.segments) {
 		return r.segments[i+1].first
 	}
@@ -107,8 +110,8 @@ func (it *Isolator) addWindows() error {
 	for _, r := range ranks {
 		if len(r.sizes) == 0 {
 			it.sayWithout(r)
-		} else if none := r.addWindow(b); none != nil {
-			r.addUnclear(b)
+		} else if none := (ended{r}).addWindow(b); none != nil {
+			ended{r}.addUnclear(b)
 			none.Ranks = []int32{r.id}
 			unclear = append(unclear, none)
 		} else {
@@ -159,17 +162,17 @@ func (it *Isolator) addUnclear() {
 	b := it.pool.get()
 	for _, r := range it.ranks {
 		if len(r.sizes) > 0 {
-			r.addUnclear(b)
+			ended{r}.addUnclear(b)
 		}
 	}
 	it.ready = append(it.ready, b)
 }
 
 // addUnclear appends a window row that says that the rank has no steps.
-func (r *rank) addUnclear(b *event.Batch) { w := r.window(); r.addRow(b, &w) }
+func (r ended) addUnclear(b *event.Batch) { w := r.window(); r.addRow(b, &w) }
 
 // addRow appends a window row, and returns its number.
-func (r *rank) addRow(b *event.Batch, w *window) int {
+func (r ended) addRow(b *event.Batch, w *window) int {
 	i := b.AppendNulls()
 	b.Kind.Set(i, event.Window)
 	b.Start.Set(i, w.start)
@@ -191,7 +194,7 @@ func (it *Isolator) nothing() string {
 }
 
 // addWindow appends the rank's window row, unless its steps cannot be identified.
-func (r *rank) addWindow(b *event.Batch) *NotFound {
+func (r ended) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
 	case w.segment < 0:
@@ -226,7 +229,7 @@ func (r *rank) addWindow(b *event.Batch) *NotFound {
 
 // check warns of steps that may be split or merged. An error says that the steps of a rank
 // without markers cannot be identified.
-func (r *rank) check(w *window) *NotFound {
+func (r ended) check(w *window) *NotFound {
 	var none *NotFound
 	switch {
 	case r.plan.method == NVTX:
@@ -247,14 +250,14 @@ func (r *rank) check(w *window) *NotFound {
 func shown(ns int64) string { return report.Micros(float64(ns) / 1e3) }
 
 // warn adds a warning about the rank.
-func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
+func (r ended) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
 
 // checkAhead warns where the GPU is still at work on the window's steps long after its
 // last marker, by a tenth of the window and more than the few steps that an engine
 // schedules ahead: markers are then as far apart as the host makes them, which is less
 // than the GPU takes. Of fewer steps than a benchmark has nobody can tell, nor where the last
 // one has context requests: it may take the GPU as long as many others.
-func (r *rank) checkAhead(w *window) {
+func (r ended) checkAhead(w *window) {
 	for i, seg := range r.segments {
 		n := int64(r.lastStep(i) - seg.first)
 		late, length := seg.drained-seg.end, seg.end-seg.start
@@ -270,7 +273,7 @@ func (r *rank) checkAhead(w *window) {
 
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
-func (r *rank) checkUnmarked(w *window) *NotFound {
+func (r ended) checkUnmarked(w *window) *NotFound {
 	why := r.notClear(w.segment)
 	switch n := r.unclearSegments(); {
 	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
@@ -293,7 +296,7 @@ func (r *rank) checkUnmarked(w *window) *NotFound {
 
 // notClear says why the structure of the benchmark segment, or where there is
 // none that of any segment, was not clear.
-func (r *rank) notClear(segment int) string {
+func (r ended) notClear(segment int) string {
 	for i, why := range r.unclear {
 		if why != "" && (i == segment || segment < 0) {
 			return why
@@ -303,7 +306,7 @@ func (r *rank) notClear(segment int) string {
 }
 
 // unclearSegments is the number of segments whose structure was not clear.
-func (r *rank) unclearSegments() (n int) {
+func (r ended) unclearSegments() (n int) {
 	for _, why := range r.unclear {
 		n += b2n(why != "")
 	}
@@ -312,7 +315,7 @@ func (r *rank) unclearSegments() (n int) {
 
 // odd returns how many steps of the benchmark segment, or where there is none of
 // all steps, have another size than the common one, and how many steps it has.
-func (r *rank) odd(w *window) (odd, steps int) {
+func (r ended) odd(w *window) (odd, steps int) {
 	from, to := 0, len(r.sizes)
 	if w.segment >= 0 {
 		from, to = r.segments[w.segment].first, r.lastStep(w.segment)
