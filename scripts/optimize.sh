@@ -9,6 +9,11 @@
 #	                own: profile_lines.py -- COMMAND, which needs no option more
 #	--test CMD      the unit tests, without which no round is believed
 #	--bench CMD     the serving benchmark without the profiler: writes JSON to $BENCH_FILE
+#	--trace CMD     records a trace of the same load without the profiler, with nsys or PyTorch's
+#	                profiler, at $TRACE_FILE, whose name it may end as it likes. Then what
+#	                each line brings is predicted by replaying it, and compared with what came
+#	--double CMD    the benchmark with twice the batch, once, where there is no trace: if a step
+#	                takes hardly longer, the GPUs had time left
 #	--bench-runs N  benchmark runs per round (3): with several there is an interval
 #	--change CMD    makes the next change and prints its name (letters, digits, "_") as
 #	                its last line; status 3: no change is left. Without it the script
@@ -24,7 +29,9 @@
 # FOLDER/state says where. It writes there
 #
 #	roundN_NAME.rankK.txt      profiles      roundN_NAME.bench.K.json  benchmarks
-#	roundN_NAME.analysis.md    what hotspots said of it
+#	roundN_NAME.trace*         traces
+#	roundN_NAME.analysis.md    what hotspots said of it; .analysis.json with what lines bring
+#	roundN_NAME.moved.json     what tracediff says of its trace against the last kept one
 #	roundN_NAME.diff           its change, in a git work tree: against the last round that was kept
 #	roundN_NAME.test.log       what its tests printed
 #	failed/                    the same of changes that were given up: their tests failed,
@@ -63,14 +70,14 @@ die() {
 say() { printf 'optimize: %s\n' "$*"; }
 
 # settings, which flags change
-keys="profile test bench bench_runs change revert rounds evidence"
-profile= test= bench= bench_runs=3 change= revert= rounds=3 evidence=
+keys="profile test bench trace double bench_runs change revert rounds evidence"
+profile= test= bench= trace= double= bench_runs=3 change= revert= rounds=3 evidence=
 dry_run= changed= folder=
 
 flags=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--profile | --test | --bench | --bench-runs | --change | --revert | --rounds | --evidence | --changed)
+	--profile | --test | --bench | --trace | --double | --bench-runs | --change | --revert | --rounds | --evidence | --changed)
 		[ $# -ge 2 ] || die "$1 needs a value" "the head of $(basename "$me") lists the flags"
 		flags+=("$1" "$2")
 		shift 2
@@ -108,6 +115,8 @@ done
 
 hotspots=${HOTSPOTS:-$(command -v hotspots || true)}
 [ -n "$hotspots" ] || hotspots=$(dirname "$me")/../bin/hotspots
+tracediff=$(dirname "$hotspots")/tracediff # as installed, or as built
+[ -x "$tracediff" ] || tracediff=$(dirname "$hotspots")/diff
 max_drill=4
 
 plan() {
@@ -117,6 +126,7 @@ Plan, in $folder:
     TLLM_LINE_PROFILER_PATH=$folder/round0_baseline.rank0.txt, EXTRA_SUFFIX=round0_baseline;
     again with the functions that hotspots names, until none hides over 80 % (at most $max_drill times)
     benchmark: ${bench:-none: throughput stays unknown} (${bench_runs} runs)
+    trace: ${trace:-none: what a line brings is not predicted by replay}
  2. ANALYZE   $hotspots $folder${evidence:+ --evidence $evidence}
  3. change    ${change:-by you; then: $(basename "$me") --changed NAME $folder}
  4. TEST      $test
@@ -206,6 +216,9 @@ field() { sed -n "s/^  \"$1\": \"\(.*\)\",\{0,1\}\$/\1/p"; }
 
 files_of() { find "$folder" -maxdepth 1 -name "$(round).rank*.txt" -size +0c | sort; }
 
+# sorted prints a list in one order, to compare it.
+sorted() { tr , '\n' <<<"$1" | sort -u; }
+
 # profile_round profiles, and again with what the profile says is hidden.
 profile_round() {
 	local functions=${TLLM_LINE_PROFILER_FUNCTIONS:-${HOSTBOUND_LINES:-}} path next i
@@ -222,10 +235,69 @@ profile_round() {
 		mapfile -t files < <(files_of)
 		next=$("$hotspots" --format json "${files[@]}" | field profile_next)
 		next=${next#*=}
-		[ -n "$next" ] && [ "$next" != "$functions" ] || break
+		[ -n "$next" ] && [ "$(sorted "$next")" != "$(sorted "$functions")" ] || break
 		functions=$next
 		printf '%s\n' "$functions" >"$folder/functions"
 	done
+}
+
+# traces prints the files of a round's trace, with commas: exports where there are any.
+traces() {
+	local all
+	all=$(find "$folder" -maxdepth 1 -type f -name "$1.trace*.sqlite" | sort | paste -sd,)
+	[ -n "$all" ] || all=$(find "$folder" -maxdepth 1 -type f -name "$1.trace*" -size +0c | sort | paste -sd,)
+	printf '%s' "$all"
+}
+
+trace_round() {
+	[ -n "$trace" ] || return 0
+	say "TRACE $(round)"
+	find "$folder" -maxdepth 1 -name "$(round).trace*" -delete
+	TRACE_FILE="$folder/$(round).trace" run "$trace" || {
+		failing "the command that records a trace failed"
+		die "the command that records a trace failed" "it is run again by the next call" 1
+	}
+	[ -n "$(traces "$(round)")" ] || die "no trace at \$TRACE_FILE" "the command has to write it there" 1
+}
+
+# kept_json keeps the JSON that a command prints, whole or not at all.
+kept_json() { # file, command
+	"${@:2}" --format json >"$folder/json.new" 2>"$folder/errors" 9>&- || {
+		cat "$folder/errors" >&2
+		die "$(basename "$2") does not answer for $(round)" "it is asked again by the next call" 1
+	}
+	mv "$folder/json.new" "$1"
+	rm -f "$folder/errors"
+}
+
+# predict keeps what each line of the round would bring, and what its change brought.
+predict() {
+	[ -n "$trace" ] || return 0
+	mapfile -t files < <(files_of)
+	kept_json "$folder/$(round).analysis.json" "$hotspots" --evidence "$(traces "$(round)")" "${files[@]}"
+	[ "$number" = 0 ] || kept_json "$folder/$(round).moved.json" "$tracediff" "$(traces "$(cat "$folder/kept")")" "$(traces "$(round)")"
+}
+
+# double_batch runs the benchmark with twice the batch, of the baseline alone.
+double_batch() {
+	[ -n "$double" ] && [ -n "$bench" ] && [ "$number" = 0 ] || return 0
+	say "DOUBLE the batch"
+	rm -f "$folder/double.json"
+	BENCH_FILE="$folder/double.json" run "$double" || die "the benchmark with twice the batch failed" "" 1
+	[ -s "$folder/double.json" ] || die "no benchmark at \$BENCH_FILE" "the command of --double has to write its JSON there" 1
+	local first
+	first=$(files_of | sed -n 1p)
+	"$hotspots" round0_once="$first" round1_twice="$first" --bench "round0=$folder/$(round).bench.1.json" --bench "round1=$folder/double.json" --by round --format csv |
+		awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "tpot_ms") at = i; next} {t[NR] = at ? $at : ""}
+			END {
+				if (!(t[2] > 0 && t[3] > 0)) {print "no TPOT in both: it cannot tell"; exit}
+				r = t[3] / t[2]
+				printf "a step takes %.2f times as long with twice the batch: ", r
+				if (r < 1.25) print "what a request costs does not set the pace. The host does, or the GPU reads its weights: only a trace tells them apart"
+				else if (r > 1.75) print "what each request costs sets the pace, on the GPU or on the host"
+				else print "it cannot tell"
+			}' >"$folder/double.txt"
+	say "DOUBLE: $(cat "$folder/double.txt")"
 }
 
 bench_round() {
@@ -267,6 +339,7 @@ write_report() {
 }
 
 analyze() {
+	predict
 	write_report "$(round).analysis.md"
 	say "ANALYZE $(round): $folder/$(round).analysis.md"
 	sed -n '1p' "$folder/$(round).analysis.md"
@@ -279,6 +352,7 @@ report() { # verdict, reason to stop or ""
 	tests=$([ "$number" = 0 ] && echo - || echo passed)
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(round)" "$(cpus)" "$name" "$tests" "$1" "$(column change_pct)" >>"$folder/log.tsv"
 	say "REPORT $(round): $1"
+	sed -n "/^## $(round)/,/^## S/s/^Predicted: /PREDICTED $(round): /p" "$folder/$(round).analysis.md" | sed 's/^/optimize: /'
 }
 
 finish() {
@@ -311,6 +385,8 @@ while true; do
 		;;
 	bench)
 		bench_round
+		double_batch
+		trace_round
 		due=report && save
 		;;
 	report)
@@ -326,6 +402,7 @@ while true; do
 			due=revert
 		else
 			tree >"$folder/tree"
+			round >"$folder/kept"
 		fi
 		rm -f "$folder/reason"
 		save

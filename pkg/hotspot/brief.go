@@ -50,7 +50,11 @@ func (h *Hotspot) brief() report.BriefItem {
 	if len(h.Evidence) > 0 {
 		item.Evidence += "; " + h.Evidence[0]
 	}
-	if h.ExposedUsPerStep != nil {
+	switch {
+	case h.GainUsPerStep != nil:
+		item.MagnitudeUs, item.CIUs = h.GainUsPerStep, h.GainCIUs
+		item.Evidence += "; a step would be that much shorter without it, by replaying the trace"
+	case h.ExposedUsPerStep != nil:
 		item.MagnitudeUs = h.ExposedUsPerStep
 		item.Evidence += "; a GPU waits for it that long"
 	}

@@ -120,6 +120,10 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 	if v.Trace {
 		columns = append(columns, report.Column{Title: "exposed per step", Kind: report.Duration})
 	}
+	replayed := slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.GainUsPerStep != nil })
+	if replayed {
+		columns = append(columns, report.Column{Title: "brings per step", Kind: report.Duration})
+	}
 	t := s.Table("", columns...)
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
@@ -129,6 +133,9 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 		}
 		if v.Trace {
 			cells = append(cells, report.Opt(h.ExposedUsPerStep))
+		}
+		if replayed {
+			cells = append(cells, report.Opt(h.GainUsPerStep))
 		}
 		t.Row(cells...)
 	}

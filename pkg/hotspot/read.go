@@ -18,6 +18,8 @@ type Trace struct {
 	// ranges is idle GPU time in us per step, by the last part of the function's name.
 	// A function that is not in it has no range with idle time, or none at all.
 	ranges map[string]float64
+	texts  map[string]string // the range with most of it
+	most   map[string]float64
 }
 
 // maxEvidence is how long evidence may be, in bytes.
@@ -77,7 +79,7 @@ func Read(r io.Reader) (*Trace, error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("no evidence: not the JSON of a report: %w", err)
 	}
-	t := &Trace{ranges: map[string]float64{}}
+	t := &Trace{ranges: map[string]float64{}, texts: map[string]string{}, most: map[string]float64{}}
 	d.header(t)
 	switch {
 	case d.Metrics != nil:
@@ -144,6 +146,9 @@ func (t *Trace) addPath(path, source string, us float64) {
 			if !seen[n] {
 				seen[n] = true
 				t.ranges[n] += us
+				if us > t.most[n] {
+					t.most[n], t.texts[n] = us, r
+				}
 			}
 		}
 	}
@@ -185,21 +190,22 @@ var preparation = []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inp
 
 // of returns the idle time in a function's range, and whether there is one.
 func (t *Trace) of(function string) (us float64, known bool) {
+	us, known = t.ranges[t.standsFor(function)]
+	return us, known
+}
+
+// standsFor is the name among ranges that a function goes by.
+func (t *Trace) standsFor(function string) string {
 	name := lastPart(function)
-	if us, known = t.ranges[name]; known {
-		return us, true
+	if _, known := t.ranges[name]; known || !slices.Contains(preparation, name) {
+		return name
 	}
-	for _, p := range preparation {
-		if p != name {
-			continue
-		}
-		for _, other := range preparation {
-			if us, known = t.ranges[other]; known {
-				return us, true
-			}
+	for _, other := range preparation {
+		if _, known := t.ranges[other]; known {
+			return other
 		}
 	}
-	return 0, false
+	return name
 }
 
 // lastPart is the last part of a dotted name.

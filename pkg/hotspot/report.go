@@ -91,9 +91,17 @@ type Hotspot struct {
 	Scope      Scope      `json:"scope"`      // how often it runs
 
 	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
+	// GainUsPerStep is what a step would be shorter without the hotspot's time, by replaying a
+	// trace, and GainCIUs its 95 % interval; null where no trace was given, or has no range of
+	// the function or its callers.
+	GainUsPerStep *float64    `json:"gain_us_per_step"`
+	GainCIUs      *[2]float64 `json:"gain_ci_us"`
 
 	Options []Option `json:"options"` // what to do, the best first
 	Tests   []string `json:"tests"`   // unit tests to run after a change
+
+	within string  // range of the trace that the hotspot's time is in, "" not known
+	part   float64 // of that range's time, by the profile
 }
 
 // Option is one thing to do about a hotspot.

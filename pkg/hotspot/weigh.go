@@ -2,7 +2,9 @@ package hotspot
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -173,6 +175,7 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 		h.Evidence = append(h.Evidence, fmt.Sprintf("not known whether a GPU waits here: the trace names no idle time in a range of %s, nor in one of its callers", f.name))
 		return
 	}
+	h.within, h.part = t.partOf(h, f)
 	share := 1.0
 	if f.leftUs > 0 {
 		share = min(1, h.TimeUs/f.leftUs)
@@ -193,6 +196,64 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 	for i := range h.Options {
 		limit(&h.Options[i], us, h.UsPerStep)
 	}
+}
+
+// partOf is the range that a hotspot's time is in, and its part of that range's time.
+func (t *Trace) partOf(h *Hotspot, f *weighed) (within string, part float64) {
+	for ; f != nil && f.us > 0; f = f.caller {
+		if f.own {
+			return t.texts[t.standsFor(f.name)], min(1, h.TimeUs/f.us)
+		}
+	}
+	return "", 0
+}
+
+// Within is the range of the trace that has a hotspot's time, as a glob, and what is left of the
+// range's time without it, from 0 to 1; "" where none is known. The part is that of the profile,
+// which makes lines longer and does not, as a rule, make some much longer than others.
+func (h *Hotspot) Within() (glob string, left float64) {
+	return rangeGlob.Replace(h.within), 1 - h.part
+}
+
+// rangeGlob makes a glob of the text of a range, whose digits are folded.
+var rangeGlob = strings.NewReplacer("#", "*", "[", "?", "]", "?", `\\`, "?")
+
+// Adopt takes over from an earlier report on the same profiles, as JSON, what replaying a trace
+// said then.
+func (r *Report) Adopt(in io.Reader) error {
+	var then struct {
+		Hotspots []Hotspot `json:"hotspots"`
+	}
+	if err := json.NewDecoder(in).Decode(&then); err != nil {
+		return fmt.Errorf("not the JSON of hotspots: %w", err)
+	}
+	for _, t := range then.Hotspots {
+		for i := range r.Hotspots {
+			if h := &r.Hotspots[i]; h.File == t.File && h.Function == t.Function && h.Line == t.Line {
+				h.GainUsPerStep, h.GainCIUs, h.ExposedUsPerStep = t.GainUsPerStep, t.GainCIUs, t.ExposedUsPerStep
+			}
+		}
+	}
+	r.ByGain()
+	return nil
+}
+
+// ByGain sorts hotspots by what replaying a trace says that they bring; what it does not say of
+// comes after.
+func (r *Report) ByGain() {
+	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int {
+		if a.GainUsPerStep == nil || b.GainUsPerStep == nil {
+			return cmp.Compare(bit(a.GainUsPerStep == nil), bit(b.GainUsPerStep == nil))
+		}
+		return cmp.Compare(*b.GainUsPerStep, *a.GainUsPerStep)
+	})
+}
+
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // limit is what an option saves of the exposed time, in us per step: the least where it

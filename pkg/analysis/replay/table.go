@@ -73,8 +73,8 @@ const tableOperations = 10
 // ErrNoSteps is that there are no steps to answer for.
 var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "whatif answers for steps, which isolate finds and says why it does not; verdict --by none takes the whole trace"}
 
-// Predict says what steps would take with some changes or, without any, for a table of them.
-func (t *Trace) Predict(given Scenario) (*Report, error) {
+// Predict says what steps would take in some scenarios or, without a change, in a table of them.
+func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	know, l, err := t.learn()
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func (t *Trace) Predict(given Scenario) (*Report, error) {
 	if !slices.ContainsFunc(p.chosen, func(c chosen) bool { return c.steady }) {
 		return nil, ErrNoSteps
 	}
-	if len(given.Changes) > 0 {
-		err = p.add(given)
+	if len(given) > 0 && len(given[0].Changes) > 0 {
+		err = p.add(given...)
 	} else {
 		err = p.table()
 	}

@@ -1,16 +1,21 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
+	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/hotspot/round"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -27,18 +32,22 @@ functions to profile next where a call hides the time. Several files are the
 ranks of one run: the largest time that a function has in any of them counts.
 
 A profile cannot tell whether the CPU is the bottleneck. A trace can:
---evidence takes the JSON of verdict, diff or gaps and puts first what a GPU
-waits for.
+--evidence takes a trace of the same load and puts first what brings most, by replaying
+the trace without each line, as whatif does; or the JSON of verdict, diff or gaps, and
+puts first what a GPU waits for.
 
 Profiles named round0_NAME=FILE, round1_NAME=FILE (again for each rank), or a
 folder of such files, are rounds of changes. Each is compared with the code that
 it started from; throughput (--bench) decides over profile time. The report says
 whether to go on, and ends with the summary of all rounds. A folder may hold
-ROUND.bench*.json and notes.toml or notes.json, too.`,
+ROUND.bench*.json and notes.toml or notes.json, too; and ROUND.analysis.json, what hotspots
+said of the round's profile and trace, and ROUND.moved.json, what diff says of its trace
+against that of the round before: what was predicted then stands beside what came.`,
 	Examples: []string{
 		"hotspots profile.txt",
 		"cat profile.txt | hotspots --format json | jq -r .profile_next",
 		"env $(hotspots --targets vllm) scripts/profile_lines.py -o lines.txt -- vllm serve MODEL",
+		"hotspots --evidence trace.sqlite profile.rank*.txt",
 		"gaps trace.sqlite --format json | hotspots --evidence - profile.rank*.txt",
 		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
 	},
@@ -63,7 +72,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "steps", Usage: "the run had `N` forward steps; without it the outermost function's hits say so", Default: 0, Check: checkWhole("steps")},
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
 	{Name: "source", Usage: "read the source that a profile lacks from files below `DIR`; rows have it then, too", File: cli.Reads},
-	{Name: "evidence", Usage: "rank by how long a GPU waits, as the JSON `FILE` of verdict, diff or gaps says; - for standard input", File: cli.Reads},
+	{Name: "evidence", Usage: "rank by what a trace says: by what each line brings, where `FILE` is the trace (several ranks: separated by commas, or a pattern), by how long a GPU waits, where it is the JSON of verdict, diff or gaps; - for JSON on standard input", File: cli.Reads},
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
@@ -157,6 +166,11 @@ func (p *profiling) run() (int, error) {
 			view.Remarks = trace.Weigh(inputs[i].Report, inputs[i].Profiles)
 		}
 	}
+	if files := p.traceFiles(); files != nil {
+		if err := p.predict(inputs[len(inputs)-1].Report, files); err != nil {
+			return 0, err
+		}
+	}
 	result := round.Evaluate(inputs, round.Options{Max: p.Int("rounds"), Notes: notes})
 	rep := inputs[result.Last].Report
 	rep.Warnings = append(rep.Warnings, result.Warnings...)
@@ -189,10 +203,88 @@ func (p *profiling) evidence() (*hotspot.Trace, error) {
 		return nil, nil
 	}
 	blame := notThis("--evidence "+path, "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
+	if files := p.traceFiles(); files != nil {
+		return p.gapsOf(files)
+	}
 	if path != "-" {
 		return readFile(path, hotspot.Read, blame)
 	}
 	return readStream(p.Stdin, hotspot.Read, blame)
+}
+
+// traceFiles are the files of a trace that is the evidence, nil where that is JSON, or none.
+func (p *profiling) traceFiles() []string {
+	files, err := filesOf(p.String("evidence"))
+	if err != nil || len(files) == 0 || source.Recognise(files[0]) == nil {
+		return nil
+	}
+	return files
+}
+
+// gapsOf is the evidence that gaps gives of a trace: what a pipe from it would.
+func (p *profiling) gapsOf(files []string) (trace *hotspot.Trace, err error) {
+	var out bytes.Buffer
+	err = p.within(&Gaps, append([]string{"--format", formatJSON, "--"}, files...), &out)
+	if err == nil {
+		trace, err = hotspot.Read(&out)
+	}
+	return trace, err
+}
+
+// within runs another command in this process.
+func (p *profiling) within(c *cli.Command, args []string, out io.Writer) error {
+	if cli.Run(c, args, strings.NewReader(""), out, p.Stderr) != 0 {
+		return cli.Misuse("the trace of --evidence does not answer", "see what "+c.Name+" says of it above")
+	}
+	return nil
+}
+
+// predictions is how many hotspots are replayed. Source: no report shows more.
+const predictions = 10
+
+// predict sets what hotspots bring: what whatif says of their ranges without them. What is real
+// work is not asked about.
+func (p *profiling) predict(rep *hotspot.Report, files []string) error {
+	var asked []*hotspot.Hotspot
+	var scenarios []replay.Scenario
+	for i := range rep.Hotspots {
+		h := &rep.Hotspots[i]
+		glob, left := h.Within()
+		if glob == "" || h.Type == hotspot.Compute && h.Sub != hotspot.Opaque || len(asked) == predictions {
+			continue
+		}
+		change, err := replay.ParseRange(fmt.Sprintf("%s=%g", glob, left))
+		if err != nil {
+			continue // a range that no glob stands for
+		}
+		asked, scenarios = append(asked, h), append(scenarios, replay.Scenario{Changes: []replay.Change{change}})
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	whatif := cli.Command{Name: Whatif.Name, Flags: Whatif.Flags, Run: Body(func(w *Plan) error {
+		src, err := w.Events(source.Phased, true)
+		if err != nil {
+			return err
+		}
+		store := spill.NewStore(w.memory.budget / 8)
+		w.Cleanup(func() { store.Close() })
+		trace, err := replay.Read(src, store, scenarios)
+		if err != nil {
+			return err
+		}
+		answer, err := trace.Predict(scenarios...)
+		if err != nil {
+			return err
+		}
+		for i, s := range answer.Scenarios {
+			asked[i].GainUsPerStep, asked[i].GainCIUs = &s.GainUs, s.CIUs
+		}
+		return nil
+	})}
+	err := p.within(&whatif, append([]string{"--"}, files...), io.Discard)
+	rep.ByGain()
+	return err
 }
 
 // readNotes reads the notes, nil where there are none.
@@ -226,7 +318,18 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 	in.Report = hotspot.Analyze(in.Profiles, hotspot.Options{
 		Steps: int64(p.Int("steps")), Layers: p.Int("layers"), Sum: in.Sum,
 	})
-	return in, nil
+	if r.said != "" {
+		adopt := func(f io.Reader) (any, error) { return nil, in.Report.Adopt(f) }
+		if _, err := readFile(r.said, adopt, notThis(r.said, "it is what hotspots PROFILE --evidence TRACE --format json wrote; remove it")); err != nil {
+			return in, err
+		}
+	}
+	if r.moved == "" {
+		return in, nil
+	}
+	var err error
+	in.Moved, err = readFile(r.moved, round.ReadMoved, notThis(r.moved, "it is what diff BEFORE AFTER --format json wrote; remove it"))
+	return in, err
 }
 
 // readProfile reads one profile, "-" for standard input.

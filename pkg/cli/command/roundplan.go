@@ -29,6 +29,8 @@ type roundFiles struct {
 	number   int
 	profiles []string // a rank each
 	bench    []string // a run each, or several
+	said     string   // what hotspots said of the profiles with a trace, as JSON; "" for nothing
+	moved    string   // what diff said of its trace against that of the round before; likewise
 }
 
 // roundName is how rounds are named: round0_baseline, round1_one_loop.
@@ -130,17 +132,23 @@ func (p *roundPlan) addFolder(dir string) error {
 			continue
 		}
 		isBench, isJSON := m[2] != "", m[4] == "json" || m[4] == "jsonl"
-		if isJSON && !isBench {
-			continue // an answer about a round, or its log
+		answer := isJSON && !isBench
+		if answer && m[3] != ".analysis" && m[3] != ".moved" {
+			continue // a trace of the round, or its log
 		}
 		r, err := p.round(m[1])
 		if err != nil {
 			return err
 		}
 		found = true
-		if isBench {
+		switch {
+		case answer && m[3] == ".analysis":
+			r.said = path
+		case answer:
+			r.moved = path
+		case isBench:
 			r.bench = append(r.bench, path)
-		} else {
+		default:
 			r.profiles = append(r.profiles, path)
 		}
 	}

@@ -85,6 +85,9 @@ func (r *Round) section(d *report.Document) {
 		}
 		s.Say("Target: %s, %s%s before and %s after.", what, report.Micros(*t.BeforeUs), unitOf(r.PerStep), after)
 	}
+	if r.Prediction != nil {
+		r.Prediction.say(s)
+	}
 	changeTable(s, r.Functions, "function", r.PerStep)
 	changeTable(s, r.Lines, "line", r.PerStep)
 	for _, p := range r.Pitfalls {

@@ -38,7 +38,8 @@ func Evaluate(in []Input, o Options) *Result {
 				r.BenchAgainst = &in[measured].Name
 			}
 			r.Target = target(in[last].Report, profiles[last], profiles[i], &r)
-			r.decide()
+			r.predict(in[last].Report, in[i].Moved)
+			r.decide(in[i].Moved)
 			if r.kept = r.Verdict != Regressed && !(r.Note != nil && r.Note.Reverted); r.kept {
 				last = i
 				if len(in[i].Bench) > 0 {
@@ -163,14 +164,17 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 }
 
 // decide sets the verdict, and what speaks for it.
-// A benchmark of both rounds decides alone. Where none is, the profile does, and a benchmark
-// of an earlier round can only make it worse. Failed tests call for taking it back, whatever
+// A benchmark of both rounds decides alone. Where none is, the traces of both do, else the
+// profile, which slows short lines down; a benchmark of an earlier round can only make it worse. Failed tests call for taking it back, whatever
 // the verdict.
-func (r *Round) decide() {
+func (r *Round) decide(moved *Moved) {
 	by := decisive(r.Benchmark)
 	switch {
 	case by != nil && *r.BenchAgainst == *r.Against:
 		r.decideByBenchmark(by)
+	case moved != nil && moved.CIUs != nil:
+		r.decideByTrace(moved)
+		r.checkBenchmark(by)
 	case r.ChangePct == nil:
 		r.Verdict, r.Reason = NotComparable, "no outermost function is in both profiles, and there is no benchmark of both"
 	default:
@@ -229,6 +233,22 @@ func (r *Round) decideByBenchmark(by *MetricChange) {
 		}
 	}
 	r.contradiction()
+}
+
+// decideByTrace decides by the steps in the traces of both rounds.
+func (r *Round) decideByTrace(m *Moved) {
+	r.Decisive = &MetricDecision{"trace", m.Pct}
+	r.gain = new(-m.Pct / 100)
+	r.Reason = fmt.Sprintf("steps %+.1f %% in the traces", m.Pct)
+	switch {
+	case m.CIUs[0] <= 0 && m.CIUs[1] >= 0:
+		r.Verdict = NoChange
+		r.Reason += ": no more than steps differ"
+	case m.DeltaUs < 0:
+		r.Verdict = Improved
+	default:
+		r.Verdict = Regressed
+	}
 }
 
 // contradiction adds what the profile says, where that is something else.

@@ -15,6 +15,7 @@ type Input struct {
 	Report   *hotspot.Report     // of Profiles
 	Bench    []Benchmark         // a run each; none where it was not measured
 	Sum      bool                // the profiles add up; otherwise they are ranks
+	Moved    *Moved              // against the round before that was kept; nil without traces of both
 }
 
 // functionKey identifies a function in all rounds.

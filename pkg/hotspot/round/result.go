@@ -34,7 +34,10 @@ type Round struct {
 	ChangeUs  *float64 `json:"change_us"` // the same in us, per step where PerStep is set
 	PerStep   bool     `json:"per_step"`  // the figures of changes are per step, not totals
 
-	Target    *Change        `json:"target"`    // the line or function to be improved; null where nothing says which
+	Target *Change `json:"target"` // the line or function to be improved; null where nothing says which
+	// Prediction is what Target was to bring; null where nothing said so before the change.
+	Prediction *Prediction `json:"prediction"`
+
 	Functions []Change       `json:"functions"` // the largest changes, at most ten; empty for the baseline
 	Lines     []Change       `json:"lines"`     // the same of lines, in functions that both rounds have
 	Benchmark []MetricChange `json:"benchmark"` // of the round itself; null where it was not measured
@@ -84,7 +87,7 @@ type MetricChange struct {
 
 // MetricDecision says by what the verdict was decided.
 type MetricDecision struct {
-	By        string  `json:"by"`         // a metric, or "profile"
+	By        string  `json:"by"`         // a metric, "trace" or "profile"
 	ChangePct float64 `json:"change_pct"` // positive: more of it
 }
 

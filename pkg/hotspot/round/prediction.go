@@ -1,0 +1,102 @@
+package round
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hostbound/hostbound/pkg/hotspot"
+	"github.com/hostbound/hostbound/pkg/report"
+)
+
+// Prediction is what was said before a change that it would bring, and what it brought. Times
+// are by how much a step is shorter, in us.
+type Prediction struct {
+	By       string      `json:"by"`           // Replay or Profile
+	Us       float64     `json:"predicted_us"` // per step
+	CameUs   *float64    `json:"came_us"`      // per step; null where it was not measured in the same way
+	CameCIUs *[2]float64 `json:"came_ci_us"`   // its 95 % interval; null of profiles
+}
+
+// What predictions are made by.
+const (
+	Replay  = "whatif"  // the replay of a trace; compared with the traces of both rounds
+	Profile = "profile" // the time of the line; compared with the profiled time of both rounds
+)
+
+// Moved is by how much the steps of a round are longer than those of the round that it is
+// compared with, by the traces of both.
+type Moved struct {
+	DeltaUs float64
+	Pct     float64     // of the steps before
+	CIUs    *[2]float64 // nil where it cannot be told
+}
+
+// ReadMoved reads it from what diff says of both traces, as JSON.
+func ReadMoved(r io.Reader) (*Moved, error) {
+	var d struct {
+		Summary []struct {
+			Name  string      `json:"name"`
+			Delta *float64    `json:"delta_us"`
+			Pct   *float64    `json:"delta_percent"`
+			CI    *[2]float64 `json:"ci_us"`
+		} `json:"summary"`
+	}
+	if err := json.NewDecoder(r).Decode(&d); err != nil {
+		return nil, fmt.Errorf("not the JSON of diff: %w", err)
+	}
+	for _, row := range d.Summary {
+		if row.Name == "wall" && row.Delta != nil && row.Pct != nil {
+			return &Moved{*row.Delta, *row.Pct, row.CI}, nil
+		}
+	}
+	return nil, errors.New("not the JSON of diff: no change of the wall time in it")
+}
+
+// predict finds what the round before said of the target, and compares it with what came.
+func (r *Round) predict(before *hotspot.Report, moved *Moved) {
+	if r.Target == nil {
+		return
+	}
+	key := keyOf(r.Target.File, r.Target.Function)
+	for i := range before.Hotspots {
+		h := &before.Hotspots[i]
+		if keyOf(h.File, h.Function) != key || r.Target.Line < h.Line || r.Target.Line > h.LastLine {
+			continue
+		}
+		switch {
+		case h.GainUsPerStep != nil:
+			r.Prediction = &Prediction{By: Replay, Us: *h.GainUsPerStep}
+			if moved != nil {
+				r.Prediction.CameUs = new(-moved.DeltaUs)
+				if moved.CIUs != nil {
+					r.Prediction.CameCIUs = &[2]float64{-moved.CIUs[1], -moved.CIUs[0]}
+				}
+			}
+		case h.UsPerStep != nil:
+			r.Prediction = &Prediction{By: Profile, Us: *h.UsPerStep}
+			if r.PerStep && r.ChangeUs != nil {
+				r.Prediction.CameUs = new(-*r.ChangeUs)
+			}
+		}
+		return
+	}
+}
+
+// say says what was predicted, and what came.
+func (p *Prediction) say(s *report.Section) {
+	said := fmt.Sprintf("Predicted: %s per step shorter without the line (by %s)", report.Micros(p.Us), p.By)
+	if p.CameUs == nil {
+		s.Say("%s; what came was not measured in the same way.", said)
+		return
+	}
+	said += fmt.Sprintf("; it came to %s", report.Micros(*p.CameUs))
+	if p.CameCIUs != nil {
+		said += fmt.Sprintf(", 95 %% between %s and %s", report.Micros(p.CameCIUs[0]), report.Micros(p.CameCIUs[1]))
+	}
+	if p.Us > 0 {
+		said += fmt.Sprintf(": %s of the prediction", report.Percent(*p.CameUs/p.Us))
+	}
+	s.Say("%s.", said)
+}
