@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
@@ -109,6 +110,34 @@ func TestReportsOnTerminals(t *testing.T) {
 			t.Errorf("%s into a pipe is not Markdown:\n%s", one.name, page)
 		}
 	}
+}
+
+// What a command says of itself fits, but for what is to be copied, and is not cut.
+func TestHelpOnTerminals(t *testing.T) {
+	for _, cmd := range commands {
+		wide := letters(string(must(t, nil, cmd.Name, "--help")))
+		for _, columns := range []uint16{80, 120} {
+			page, _, _ := strings.Cut(onTerminal(t, columns, cmd.Name, "--help"), "\nExamples:\n")
+			for line := range strings.Lines(page) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > int(columns) {
+					t.Errorf("%s --help at %d columns: a line of %d: %s", cmd.Name, columns, n, line)
+				}
+			}
+			if !strings.HasPrefix(wide, letters(page)) {
+				t.Errorf("%s --help at %d columns says something else:\n%s", cmd.Name, columns, page)
+			}
+		}
+	}
+}
+
+// letters is a text without spaces and punctuation.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // A command that nothing is given to and that is called by hand says so, and does not wait.

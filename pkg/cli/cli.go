@@ -235,7 +235,8 @@ func (c *Call) parser(cmd *Command) *cli.App {
 func (c *Call) answer(cmd *Command, name string) (int, error) {
 	switch shell := c.String(completionFlag); {
 	case c.Bool(helpFlag):
-		_, err := io.WriteString(c.Stdout, help(cmd, name))
+		columns, _, _ := c.Screen()
+		_, err := io.WriteString(c.Stdout, help(cmd, name, columns))
 		return 0, err
 	case shell != "":
 		return 0, writeCompletion(name, shell, c.Stdout)

@@ -3,28 +3,116 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
-// helpWidth is the width that the lines about flags are broken at, in columns.
+// helpWidth is the width that the lines of a usage text are broken at, in columns, but where a
+// terminal has fewer, or most.
 const helpWidth = 96
 
-// help returns the usage text of a command that was called by the given name.
-func help(cmd *Command, name string) string {
+// help returns the usage text of a command that was called by the given name, for a terminal of
+// so many columns, 0 for none.
+func help(cmd *Command, name string, columns int) string {
+	limit := helpWidth
+	if columns > 0 {
+		limit = min(limit, columns)
+	}
 	var b strings.Builder
-	b.WriteString(name + ": " + cmd.Summary + ".\n\n")
+	b.WriteString(wrapped(name+": "+cmd.Summary+".", "", limit) + "\n")
 	b.WriteString("Usage: " + name + " [flags] " + cmd.Args + "\n\n")
-	b.WriteString(cmd.Description + "\n")
+	b.WriteString(flowed(cmd.Description, limit))
 	for _, g := range cmd.groups() {
 		b.WriteString("\n" + g.heading + ":\n")
-		writeFlags(&b, g.flags)
+		writeFlags(&b, g.flags, limit)
 	}
-	b.WriteString("\nExit status: " + cmd.status() + "\n\nExamples:\n")
-	for _, e := range cmd.examples(name) {
+	b.WriteString("\n" + wrapped("Exit status: "+cmd.status(), "", limit) + "\nExamples:\n")
+	for _, e := range cmd.examples(name) { // which stay whole, to be copied
 		b.WriteString("  " + e + "\n")
 	}
 	return b.String()
+}
+
+// flowed breaks the lines of a description anew: those that begin with a space are rows of a
+// table, the others paragraphs.
+func flowed(text string, limit int) string {
+	var b strings.Builder
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 {
+		kind := kindOf(lines[0])
+		n := slices.IndexFunc(lines, func(l string) bool { return kindOf(l) != kind })
+		if n < 0 {
+			n = len(lines)
+		}
+		switch kind {
+		case 0:
+			b.WriteString(strings.Repeat("\n", n))
+		case ' ':
+			writeRows(&b, lines[:n], limit)
+		default:
+			b.WriteString(wrapped(strings.Join(lines[:n], " "), "", limit))
+		}
+		lines = lines[n:]
+	}
+	return b.String()
+}
+
+// kindOf tells lines apart: 0 is an empty one, a space one of a table, another letter prose.
+func kindOf(line string) byte {
+	switch {
+	case line == "":
+		return 0
+	case line[0] == ' ':
+		return ' '
+	}
+	return 'a'
+}
+
+// writeRows writes the rows of a table, whose columns are two spaces or more apart. Where one is
+// too wide the columns after the first are text that is wrapped.
+func writeRows(b *strings.Builder, rows []string, limit int) {
+	fits := !slices.ContainsFunc(rows, func(r string) bool { return utf8.RuneCountInString(r) > limit })
+	for _, r := range rows {
+		name := strings.TrimLeft(r, " ")
+		indent := len(r) - len(name)
+		if k := strings.Index(name, "  "); k >= 0 {
+			indent += k + len(name[k:]) - len(strings.TrimLeft(name[k:], " "))
+		}
+		if fits {
+			b.WriteString(r + "\n")
+			continue
+		}
+		text := columns.ReplaceAllString(r[indent:], ": ")
+		b.WriteString(r[:indent] + strings.TrimLeft(wrapped(text, strings.Repeat(" ", indent), limit), " "))
+	}
+}
+
+// columns matches what is between columns.
+var columns = regexp.MustCompile(`  +`)
+
+// wrapped breaks a text into lines of at most limit columns, each with an indent.
+func wrapped(text, indent string, limit int) string {
+	var b strings.Builder
+	at := 0
+	for word := range strings.FieldsSeq(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case at == 0:
+			b.WriteString(indent)
+			at = len(indent)
+		case at+1+n > limit:
+			b.WriteString("\n" + indent)
+			at = len(indent)
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String() + "\n"
 }
 
 // examples are those of the command with the name that it was called by.
@@ -43,27 +131,14 @@ func (cmd *Command) examples(name string) []string {
 }
 
 // writeFlags writes flags with what they are for, both aligned.
-func writeFlags(b *strings.Builder, flags []Flag) {
+func writeFlags(b *strings.Builder, flags []Flag, limit int) {
 	indent := 0
 	for _, f := range flags {
 		indent = max(indent, len(f.left()))
 	}
 	for _, f := range flags {
-		column, text := indent+3, f.purpose()
-		fmt.Fprintf(b, "%-*s", column, f.left())
-		at := column
-		for k, word := range strings.Fields(text) {
-			if k > 0 && at+1+len(word) > helpWidth {
-				b.WriteString("\n" + strings.Repeat(" ", column))
-				at = column
-			} else if k > 0 {
-				b.WriteString(" ")
-				at++
-			}
-			b.WriteString(word)
-			at += len(word)
-		}
-		b.WriteString("\n")
+		text := wrapped(f.purpose(), strings.Repeat(" ", indent+3), limit)
+		b.WriteString(f.left() + text[len(f.left()):])
 	}
 }
 

@@ -113,7 +113,8 @@ func helpOf(name string, cmds []*Command) string {
 		if c.Installed != "" {
 			summary += " (installed as " + c.Installed + ")"
 		}
-		fmt.Fprintf(&b, "  %-*s   %s\n", width, c.Name, summary)
+		text := wrapped(summary, strings.Repeat(" ", width+5), helpWidth)
+		b.WriteString("  " + c.Name + text[2+len(c.Name):])
 	}
 	fmt.Fprintf(&b, "\nA link to %s that has the name of a command is that command.\n", name)
 	return b.String()
