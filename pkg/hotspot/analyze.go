@@ -119,7 +119,7 @@ func (g *graph) regular() *function {
 }
 
 // mainLoop is how often the loop ran that has most of the time, 0 without one.
-func (b *body) mainLoop() int64 {
+func (b *code) mainLoop() int64 {
 	best, most := int64(0), int64(0)
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -305,7 +305,7 @@ func (r *Report) addWhole(f *function, st *steps, least float64) {
 func byName(f *function) []finding {
 	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name
-	b := &body{fn: f.Function, stmts: []stmt{{Statement: Statement{Calls: []Call{{Path: strings.Trim(path, ".")}}}}}}
+	b := bodyOf(&code{fn: f.Function, stmts: []stmt{{Statement: Statement{Calls: []Call{{Path: strings.Trim(path, ".")}}}}}})
 	found, _, _ := b.calls(0)
 	var kept []finding
 	for _, x := range found {

@@ -6,8 +6,26 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
-// body is a profiled function as statements with their times.
+// body is a profiled function with what finds waste in it. Each part knows one thing and uses those
+// above it.
 type body struct {
+	*code
+	*kinds  // what names hold
+	pace    // how often statements run
+	tensors // small operations, and waits that no call names
+	flow    // who makes, reads and changes what
+}
+
+// newBody reads a function's source.
+func newBody(fn *lineprof.Function) *body { return bodyOf(newCode(fn)) }
+
+func bodyOf(c *code) *body {
+	k, p := &kinds{code: c}, pace{c}
+	return &body{c, k, p, tensors{c, k}, flow{c, k, p}}
+}
+
+// code is a function as statements with their times.
+type code struct {
 	fn      *lineprof.Function
 	stmts   []stmt
 	at      []int    // for each line of fn its statement, -1 none
@@ -19,8 +37,6 @@ type body struct {
 	setBy  map[string][]int // statements that assign a path
 
 	setters map[int]map[string][]int // setIn, by loop
-
-	unhinted bool // kinds are asked for without what names suggest
 }
 
 // stmt is a statement with what was recorded on its lines.
@@ -46,11 +62,11 @@ type stmt struct {
 // isLoop is whether a statement is a loop's header.
 func (s *stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while" }
 
-// newBody reads a function's source. Lines without source become statements of nothing.
+// newCode reads a function's source. Lines without source become statements of nothing.
 // The order of the passes matters: statements, then who reads and sets what, then times,
 // then nesting, which takes the loops, then hits, which take the nesting.
-func newBody(fn *lineprof.Function) *body {
-	b := &body{fn: fn, at: make([]int, len(fn.Lines))}
+func newCode(fn *lineprof.Function) *code {
+	b := &code{fn: fn, at: make([]int, len(fn.Lines))}
 	b.words = append(words(fn.Name), words(strings.TrimSuffix(fn.File, ".py"))...)
 	lines := make([]string, len(fn.Lines))
 	for i, l := range fn.Lines {
@@ -79,7 +95,7 @@ func newBody(fn *lineprof.Function) *body {
 // index finds the statements that read, set and go over each name.
 // A statement stands once under each name, however often it has that; lists are in the
 // order of the statements.
-func (b *body) index() {
+func (b *code) index() {
 	b.overBy, b.readBy, b.setBy = map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -99,7 +115,7 @@ func (b *body) index() {
 // time sums up the lines of each statement.
 // CPython traces lines, not statements: of one on several lines each has hits. The least of
 // them is how often it was executed, as a line is entered again after a call on another.
-func (b *body) time() {
+func (b *code) time() {
 	for i := range b.stmts {
 		s := &b.stmts[i]
 		most := int64(-1)
@@ -129,7 +145,7 @@ const maxNested = 100
 
 // nest finds from the indentation what is inside what.
 // Statements without source have no indentation, and are in nothing.
-func (b *body) nest() {
+func (b *code) nest() {
 	var open []int
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -155,7 +171,7 @@ func (b *body) nest() {
 }
 
 // unDouble halves the hits of with statements, which count on leaving, too.
-func (b *body) unDouble() {
+func (b *code) unDouble() {
 	for i := range b.stmts {
 		s := &b.stmts[i]
 		if s.Keyword != "with" {
@@ -168,7 +184,7 @@ func (b *body) unDouble() {
 }
 
 // firstInside is the first statement inside one that ran, -1 none.
-func (b *body) firstInside(i int) int {
+func (b *code) firstInside(i int) int {
 	for j := i + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[i].Indent; j++ {
 		if b.stmts[j].parent == i && b.stmts[j].hits > 0 {
 			return j
@@ -178,7 +194,7 @@ func (b *body) firstInside(i int) int {
 }
 
 // inside is whether statement i is in the block of statement outer.
-func (b *body) inside(i, outer int) bool {
+func (b *code) inside(i, outer int) bool {
 	for i >= 0 {
 		if i = b.stmts[i].parent; i == outer {
 			return true
@@ -200,7 +216,7 @@ func (s *stmt) usPerHit() float64 {
 // A loop's header in its block was hit once more than it has turns each time that it was
 // entered, which is taken off for a statement right inside. Where nothing above says, it is
 // how often the function was entered.
-func (b *body) timesEntered(i int) int64 {
+func (b *code) timesEntered(i int) int64 {
 	s := &b.stmts[i]
 	if s.entered == 0 {
 		s.entered = b.countEntered(i)
@@ -208,7 +224,7 @@ func (b *body) timesEntered(i int) int64 {
 	return s.entered
 }
 
-func (b *body) countEntered(i int) int64 {
+func (b *code) countEntered(i int) int64 {
 	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
 		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound[p.Keyword] {
@@ -231,7 +247,7 @@ func (b *body) countEntered(i int) int64 {
 // countEntries is how often the function was entered, 0 not known: what the profile states, or
 // the hits of the first statement that ran. Where that is a loop, its header was hit
 // for each turn: what counts is how often it ended, or what ran most often outside of loops.
-func (b *body) countEntries() int64 {
+func (b *code) countEntries() int64 {
 	if b.fn.Calls >= 0 {
 		return b.fn.Calls
 	}
@@ -262,7 +278,7 @@ func (b *body) countEntries() int64 {
 // is counted once for each item and once when there are no more: items are hits less
 // times entered. Where what is first in it ran as often, it was not when there were no more
 // (Python 3.11), or the loop is left before.
-func (b *body) iterations(i int) float64 {
+func (b *code) iterations(i int) float64 {
 	s := &b.stmts[i]
 	if s.turns == 0 {
 		s.turns = b.countTurns(i)
@@ -270,7 +286,7 @@ func (b *body) iterations(i int) float64 {
 	return s.turns
 }
 
-func (b *body) countTurns(i int) float64 {
+func (b *code) countTurns(i int) float64 {
 	s := &b.stmts[i]
 	if s.hits == 0 {
 		return -1

@@ -24,6 +24,12 @@ func hasWord(words []string, in map[string]bool) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return in[w] })
 }
 
+// tensors finds chains of small operations on tensors, and waits that no call names.
+type tensors struct {
+	*code
+	*kinds
+}
+
 // ops are the small tensor operations of a statement.
 type ops struct {
 	strong, weak int
@@ -34,7 +40,7 @@ type ops struct {
 // tensorOps counts small tensor operations of a statement. What takes less than viewUs is of
 // arrays or strings, whose methods have the same names; what slices several dimensions and
 // takes longer is a tensor.
-func (b *body) tensorOps(i int) ops {
+func (b tensors) tensorOps(i int) ops {
 	s := &b.stmts[i]
 	if s.ops == nil {
 		n := b.countOps(i)
@@ -43,7 +49,7 @@ func (b *body) tensorOps(i int) ops {
 	return *s.ops
 }
 
-func (b *body) countOps(i int) ops {
+func (b tensors) countOps(i int) ops {
 	s := &b.stmts[i]
 	us := s.usPerHit()
 	if us >= 0 && us < viewUs {
@@ -82,7 +88,7 @@ func (b *body) countOps(i int) ops {
 
 // computes is whether a statement does arithmetic with a tensor, item by item, and not with
 // what describes one.
-func (b *body) computes(s *stmt, i, depth int) bool {
+func (b *kinds) computes(s *stmt, i, depth int) bool {
 	isTensor := func(path string) bool { return path != "torch" && b.kindFrom(path, i, depth) == tensorKind }
 	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
 }
@@ -102,7 +108,7 @@ func describes(tokens []Token) bool {
 
 // chain finds three or more lines of small tensor operations around statement i: such as move
 // or view in at least two, or such as are known to be of tensors in all.
-func (b *body) chain(i int, sc Scope) []finding {
+func (b tensors) chain(i int, sc Scope) []finding {
 	own := b.tensorOps(i)
 	if own.strong+own.weak == 0 || !own.alone {
 		return nil
@@ -140,7 +146,7 @@ type run struct {
 }
 
 // chained is the run that statement i is in, nil where it is in none or is no statement.
-func (b *body) chained(i int) *run {
+func (b tensors) chained(i int) *run {
 	if !b.links(i) {
 		return nil
 	}
@@ -160,7 +166,7 @@ func (b *body) chained(i int) *run {
 }
 
 // links is whether there is a statement i that can be in a run.
-func (b *body) links(i int) bool {
+func (b tensors) links(i int) bool {
 	if i < 0 || i >= len(b.stmts) {
 		return false
 	}
@@ -169,4 +175,4 @@ func (b *body) links(i int) bool {
 }
 
 // number is the line number of a statement.
-func (b *body) number(i int) int { return b.fn.Lines[b.stmts[i].First].Number }
+func (b *code) number(i int) int { return b.fn.Lines[b.stmts[i].First].Number }

@@ -150,7 +150,7 @@ func (f finding) order() int {
 const oftenPerStep = 8
 
 // repeated is whether statement i runs many times per step, as far as hits tell.
-func (b *body) repeated(i int, st *steps) bool {
+func (b pace) repeated(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if st.number > 0 {
 		return s.hits >= oftenPerStep*st.number
@@ -192,7 +192,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 // copy to the host.
 // Below 16 us per hit a line is taken for one that does not wait. Without times it may,
 // with low confidence.
-func (b *body) implicit(i int) []finding {
+func (b tensors) implicit(i int) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
 	if us >= 0 && us < 16 {
@@ -239,7 +239,7 @@ var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
 
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
 // A size or an item of a tensor is on the host already.
-func (b *body) tensorText(text string, i int) bool {
+func (b tensors) tensorText(text string, i int) bool {
 	inner := Statements([]string{text})
 	if len(inner) != 1 {
 		return false
@@ -260,7 +260,7 @@ func (b *body) tensorText(text string, i int) bool {
 
 // onGPU is whether what a path holds may be on the GPU: a tensor, or what nothing is known
 // of.
-func (b *body) onGPU(path string, i int) bool {
+func (b tensors) onGPU(path string, i int) bool {
 	k := b.kindOf(path, i)
 	return k == tensorKind || k == unknownKind
 }

@@ -6,10 +6,17 @@ import (
 	"strings"
 )
 
+// flow follows what statements make, read and change.
+type flow struct {
+	*code
+	*kinds
+	pace
+}
+
 // dead finds that what statement i makes is hardly read.
 // Nothing is said where the names are read in a function within: hits do not say when that
 // runs. "At most" is meant: a line that reads a name may do so on one of its branches only.
-func (b *body) dead(i int) []finding {
+func (b flow) dead(i int) []finding {
 	s := &b.stmts[i]
 	names := b.makes(i)
 	if len(names) == 0 || reads(s, names) && s.Targets != nil { // it adds to what it had
@@ -43,14 +50,14 @@ type uses struct {
 
 // uses looks for what reads names after statement i, or earlier in the loop around it.
 // It is not known where a function inside reads them: there are no hits of that.
-func (b *body) uses(i int, names []string) (u uses, known bool) {
+func (b flow) uses(i int, names []string) (u uses, known bool) {
 	loop := b.stmts[i].loop
 	for _, j := range b.readers(names) {
 		o := &b.stmts[j]
 		if j == i || j < i && (loop < 0 || !b.inside(j, loop)) {
 			continue
 		}
-		if o.Indent < 0 || insideDef(b, j) {
+		if o.Indent < 0 || insideDef(b.code, j) {
 			return u, false
 		}
 		switch {
@@ -65,7 +72,7 @@ func (b *body) uses(i int, names []string) (u uses, known bool) {
 }
 
 // readers are the statements that read one of names, in order.
-func (b *body) readers(names []string) []int {
+func (b *code) readers(names []string) []int {
 	var all []int
 	for _, name := range names {
 		all = append(all, b.readBy[name]...)
@@ -76,7 +83,7 @@ func (b *body) readers(names []string) []int {
 
 // makes are the local names that a statement gives a value that took work, or the
 // container that it fills.
-func (b *body) makes(i int) []string {
+func (b flow) makes(i int) []string {
 	s := &b.stmts[i]
 	if s.Keyword != "" || s.hits == 0 {
 		return nil
@@ -105,7 +112,7 @@ func (b *body) makes(i int) []string {
 var fills = set("append extend add update insert")
 
 // timesMade is how often the function makes a container of that name, 0 where it does not.
-func (b *body) timesMade(name string) int64 {
+func (b *code) timesMade(name string) int64 {
 	made := int64(0)
 	for _, i := range b.setBy[name] {
 		made = max(made, b.stmts[i].hits)
@@ -114,7 +121,7 @@ func (b *body) timesMade(name string) int64 {
 }
 
 // onlyFills is whether a statement only puts more into names.
-func (b *body) onlyFills(j int, names []string) bool {
+func (b flow) onlyFills(j int, names []string) bool {
 	s := &b.stmts[j]
 	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills[s.Calls[0].Name()] && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
 }
@@ -137,7 +144,7 @@ func reads(s *stmt, names []string) bool {
 
 // insideDef is whether a statement is in a function within the function, or begins one:
 // when that runs, nothing tells.
-func insideDef(b *body, j int) bool {
+func insideDef(b *code, j int) bool {
 	for p := b.stmts[j].parent; p >= 0; p = b.stmts[p].parent {
 		if b.stmts[p].Keyword == "def" && b.stmts[p].parent >= 0 {
 			return true
@@ -148,7 +155,7 @@ func insideDef(b *body, j int) bool {
 
 // complete is whether the function's end is there: it returns, or its last statement ran
 // no oftener than the function was entered.
-func (b *body) complete() bool {
+func (b *code) complete() bool {
 	n := len(b.stmts)
 	return n > 1 && (b.stmts[n-1].Keyword == "return" || b.stmts[n-1].Keyword == "yield")
 }
@@ -160,7 +167,7 @@ var unrepeatable = set("iter pop popleft next get_nowait read recv recvmsg readl
 // Calls whose names say that each answer is another, or that they act on something, are
 // never the same; of others the pure ones are certain. Outside of loops a line that runs
 // per layer may be the same for the whole step, which only names can tell.
-func (b *body) hoistable(i int, sc Scope) []finding {
+func (b flow) hoistable(i int, sc Scope) []finding {
 	s := &b.stmts[i]
 	if s.Keyword != "" && s.Keyword != "if" || len(s.Calls) == 0 && !longChain(s) {
 		return nil
@@ -218,7 +225,7 @@ func longChain(s *stmt) bool {
 // Assigned within the loop are targets of statements and loops, attributes of self by their
 // path, and receivers of calls that change them. A statement that reads what it assigns
 // adds something up.
-func (b *body) invariant(i int) bool {
+func (b flow) invariant(i int) bool {
 	loop := b.stmts[i].loop
 	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
 		return false
@@ -240,7 +247,7 @@ func (b *body) invariant(i int) bool {
 
 // setIn is which statements of a loop set a name or path, its header among them: of each
 // two at most, since more than one is all that is asked.
-func (b *body) setIn(loop int) map[string][]int {
+func (b flow) setIn(loop int) map[string][]int {
 	if set := b.setters[loop]; set != nil {
 		return set
 	}
@@ -321,7 +328,7 @@ func stepWide(s *stmt) bool {
 // names and in which it is read, too.
 // Rarely is at most that share of the tests; every statement of the branch has to be as
 // rare, or the branch decides nothing.
-func (b *body) guards(j int, names []string) bool {
+func (b flow) guards(j int, names []string) bool {
 	o := &b.stmts[j]
 	if o.Keyword != "if" && o.Keyword != "elif" {
 		return false

@@ -21,16 +21,22 @@ const (
 	numberKind  kind = "number"
 )
 
+// kinds says what names and expressions hold.
+type kinds struct {
+	*code
+	unhinted bool // asked for without what names suggest
+}
+
 // maxFollow is how many assignments are followed from a name to what it holds.
 const maxFollow = 6
 
 // kindOf is the kind of a path as it is used in statement i.
-func (b *body) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
+func (b *kinds) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
 
 // kindFrom is kindOf with a limit on how many assignments are followed. What the path
 // itself says comes first, then what its first name was given, then how it is called.
 // Certain is only what code says; what names suggest is last, and is unknownKind for most.
-func (b *body) kindFrom(path string, i, depth int) kind {
+func (b *kinds) kindFrom(path string, i, depth int) kind {
 	if k := resultKind(path); k != unknownKind {
 		return k
 	}
@@ -73,7 +79,7 @@ func (b *body) kindFrom(path string, i, depth int) kind {
 }
 
 // named is whether nothing but names says what a path holds.
-func (b *body) named(path string, i int) bool {
+func (b *kinds) named(path string, i int) bool {
 	b.unhinted = true
 	defer func() { b.unhinted = false }()
 	return b.kindOf(path, i) == unknownKind
@@ -117,7 +123,7 @@ func inherit(k kind, rest string) kind {
 
 // assigned is the kind of the value that a name was last given before statement i.
 // Branches are not told apart: it is the last assignment above, whichever way it was reached.
-func (b *body) assigned(name string, i, depth int) kind {
+func (b *kinds) assigned(name string, i, depth int) kind {
 	if depth == 0 {
 		return unknownKind
 	}
@@ -141,7 +147,7 @@ func (b *body) assigned(name string, i, depth int) kind {
 
 // counts is whether a loop around statement i, or a comprehension in it, counts with a name
 // that was last assigned in statement j, -1 never: for k in range(n), for k, x in enumerate(xs).
-func (b *body) counts(name string, i, j int) bool {
+func (b *kinds) counts(name string, i, j int) bool {
 	for at, inner := i, len(b.stmts); at > j && at < inner; at, inner = b.stmts[at].loop, at {
 		for _, l := range b.stmts[at].Loops {
 			if k := slices.Index(l.Targets, name); k >= 0 {
@@ -153,7 +159,7 @@ func (b *body) counts(name string, i, j int) bool {
 }
 
 // declared is the kind that the function's head says a parameter is of.
-func (b *body) declared(name string) kind {
+func (b *kinds) declared(name string) kind {
 	if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
 		t := b.stmts[0].Tokens
 		for i := range max(0, len(t)-2) {
@@ -168,7 +174,7 @@ func (b *body) declared(name string) kind {
 // valueKind is the kind of what a statement assigns.
 // A conditional expression may be one of two, so it is unknown. "cpu" among the arguments
 // of to() or device= puts a tensor on the host whatever makes it.
-func (b *body) valueKind(s *stmt, i, depth int) kind {
+func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 	value := rightSide(s.Tokens)
 	if len(value) == 0 || slices.Contains(s.Operators, "if") {
 		return unknownKind

@@ -65,7 +65,7 @@ func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
 	for _, over := range s.over {
 		for _, j := range b.overBy[over] {
-			if j == i || b.stmts[j].hits == 0 || !many(b, i) && !many(b, j) {
+			if j == i || b.stmts[j].hits == 0 || !many(b.code, i) && !many(b.code, j) {
 				continue
 			}
 			if b.inside(i, j) || b.inside(j, i) || b.changed(over, min(i, j), max(i, j)) || b.exclusive(min(i, j), max(i, j)) {
@@ -82,7 +82,7 @@ func (b *body) redundant(i int) []finding {
 }
 
 // many is whether a loop has more than a few items, as far as hits tell.
-func many(b *body, i int) bool {
+func many(b *code, i int) bool {
 	if b.stmts[i].Comprehension {
 		return true
 	}
@@ -93,7 +93,7 @@ func many(b *body, i int) bool {
 // exclusive is whether of two statements, i ahead of j, only one runs: they are in
 // different branches of one if, or the branch of the first leaves.
 // All pairs of ancestors are looked at: the branches may be any number of blocks further up.
-func (b *body) exclusive(i, j int) bool {
+func (b *code) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
 		if p := b.stmts[x].parent; p >= 0 && compound[b.stmts[p].Keyword] && !b.inside(j, p) && b.leaves(p) {
 			return true
@@ -110,14 +110,14 @@ func (b *body) exclusive(i, j int) bool {
 }
 
 // leaves is whether a branch ends with a statement that goes elsewhere.
-func (b *body) leaves(p int) bool {
+func (b *code) leaves(p int) bool {
 	if b.stmts[p].left == nil {
 		b.stmts[p].left = new(b.endsElsewhere(p))
 	}
 	return *b.stmts[p].left
 }
 
-func (b *body) endsElsewhere(p int) bool {
+func (b *code) endsElsewhere(p int) bool {
 	last := p
 	for j := p + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[p].Indent; j++ {
 		if b.stmts[j].parent == p {
@@ -132,7 +132,7 @@ func (b *body) endsElsewhere(p int) bool {
 }
 
 // changed is whether a path is assigned between two statements.
-func (b *body) changed(path string, i, j int) bool {
+func (b *code) changed(path string, i, j int) bool {
 	between := func(target string) bool {
 		set := b.setBy[target]
 		at, _ := slices.BinarySearch(set, i+1)
@@ -208,14 +208,14 @@ func (b *body) once(i int) (f finding, is bool) {
 }
 
 // usPerIteration is the time of a loop's own statements for each iteration.
-func (b *body) usPerIteration(i int) float64 {
+func (b *code) usPerIteration(i int) float64 {
 	ns, hits := b.block(i)
 	return float64(ns) / 1e3 / float64(max(hits, 1))
 }
 
 // block is the time of a loop with all that is in it, and the hits of the statement
 // right in it that ran most often: its iterations.
-func (b *body) block(i int) (ns, hits int64) {
+func (b *code) block(i int) (ns, hits int64) {
 	ns = b.stmts[i].ns
 	for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {
 		ns = lineprof.Add(ns, b.stmts[j].ns)

@@ -10,7 +10,7 @@ import (
 // A mask is a comparison, or something called one; text in the index makes it a key of a
 // dict, and a colon a slice with a mask's name in it. Assigning through a mask is no such
 // break: the shape of what is assigned does not depend on the data.
-func (b *body) masked(i int) []finding {
+func (b tensors) masked(i int) []finding {
 	s := &b.stmts[i]
 	for _, x := range s.Indexes {
 		k := b.kindOf(x.Path, i)
@@ -32,7 +32,7 @@ func comparison(text string) bool {
 
 // numbers is whether all that the text of an index names is known to be no tensor's data: a
 // comparison of it is one plain truth value.
-func (b *body) numbers(text string, i int) bool {
+func (b tensors) numbers(text string, i int) bool {
 	inner := Statements([]string{text})
 	if len(inner) != 1 {
 		return false

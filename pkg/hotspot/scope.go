@@ -22,6 +22,9 @@ type steps struct {
 	layers int    // of the model, 0 not known
 }
 
+// pace says how often statements run.
+type pace struct{ *code }
+
 // layerWords are names of what a model has in each of its layers.
 var layerWords = set("layer attention attn mlp moe block decoder expert experts gate ffn rmsnorm layernorm norm rotary rope linear qkv")
 
@@ -29,7 +32,7 @@ var layerWords = set("layer attention attn mlp moe block decoder expert experts 
 var notLayers = set("layers metadata manager engine executor scheduler sampler prepare runner backend builder blocks pool cache")
 
 // perLayerCode is whether a function is by its name of a model's layer.
-func (b *body) perLayerCode() bool {
+func (b pace) perLayerCode() bool {
 	own := words(b.fn.Name)
 	if hasWord(own, notLayers) {
 		return false
@@ -45,7 +48,7 @@ var itemWords = set("request req seq sequence token slot beam sample prompt choi
 
 // perItemCode is whether a function is by its name or parameters called for one
 // request or token.
-func (b *body) perItemCode() bool {
+func (b pace) perItemCode() bool {
 	names := []string{b.fn.Name}
 	for i := range b.stmts {
 		if b.stmts[i].Keyword == "def" {
@@ -59,7 +62,7 @@ func (b *body) perItemCode() bool {
 }
 
 // certainlyPerLayer is whether hits and names both say so, or the hits exactly.
-func (b *body) certainlyPerLayer(i int, st *steps) bool {
+func (b pace) certainlyPerLayer(i int, st *steps) bool {
 	if st.number <= 0 {
 		return false
 	}
@@ -72,7 +75,7 @@ func (b *body) certainlyPerLayer(i int, st *steps) bool {
 
 // loopOf is the loop around statement i, or i where it is the header of one: that runs
 // as often as its block.
-func (b *body) loopOf(i int) int {
+func (b *code) loopOf(i int) int {
 	if b.stmts[i].isLoop() {
 		return i
 	}
@@ -80,13 +83,13 @@ func (b *body) loopOf(i int) int {
 }
 
 // overLayers is whether the loop around statement i goes over layers.
-func (b *body) overLayers(i int) bool {
+func (b pace) overLayers(i int) bool {
 	loop := b.loopOf(i)
 	return loop >= 0 && slices.ContainsFunc(b.stmts[loop].over, func(over string) bool { return slices.Contains(lastWords(over), "layers") })
 }
 
 // scope is how often statement i runs.
-func (b *body) scope(i int, st *steps) Scope {
+func (b pace) scope(i int, st *steps) Scope {
 	s := &b.stmts[i]
 	loop := b.loopOf(i)
 	inLoop, overLayers := loop >= 0, b.overLayers(i)
