@@ -70,7 +70,7 @@ func first(t *testing.T, command string) (line, todo string) {
 }
 
 // floors are how many threads must be named in the first line, and there or first of what to do.
-const floorFirst, floorListed = 14, 14
+const floorFirst, floorListed = 15, 15
 
 // TestThreads: the first line of the answer names the cause of what users reported, and does not
 // where the cause is not there.
@@ -103,5 +103,50 @@ func TestThreads(t *testing.T) {
 	t.Logf("of %d, %d are named in the first line, %d there or first of what to do; %d of the runs without the cause are silent", len(all), named, listed, silent)
 	if !testing.Short() && (named < floorFirst || listed < floorListed || silent < len(all)) {
 		t.Errorf("fewer than %d and %d, or one is named where it is not", floorFirst, floorListed)
+	}
+}
+
+// TestSymptoms runs the commands of SYMPTOMS.md on the runs of their threads: the first line of the
+// answer is the one that stands there, and is not where the cause is not there.
+func TestSymptoms(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "scripts", "SYMPTOMS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for _, line := range strings.Split(string(text), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) == 6 && strings.HasPrefix(cells[2], "`") {
+			rows[cells[5]] = cells
+		}
+	}
+	all := readThreads(t)
+	if len(rows) != len(all) {
+		t.Errorf("%d rows, %d threads", len(rows), len(all))
+	}
+	for k := range all {
+		th := &all[k]
+		if testing.Short() && k%4 != 1 {
+			continue
+		}
+		t.Run(th.ID, func(t *testing.T) {
+			cells := rows[th.Thread]
+			if cells == nil {
+				t.Fatalf("no row of %s", th.Thread)
+			}
+			expect := regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(strings.Trim(cells[3], "`")), "…", ".*"))
+			files, command := th.files(t, 2), strings.Trim(cells[2], "`")
+			ask := func(target string) string {
+				words := strings.NewReplacer("before.sqlite", "{a}", "after.sqlite", target, "trace.sqlite", target).Replace(command)
+				line, _ := first(t, files.Replace(words))
+				return line
+			}
+			if line := ask("{t}"); !expect.MatchString(line) {
+				t.Errorf("%s: %s, want %s", command, line, expect)
+			}
+			if line := ask("{b}"); expect.MatchString(line) {
+				t.Errorf("without the cause, %s: %s", command, line)
+			}
+		})
 	}
 }

@@ -153,7 +153,7 @@ func (c *reader) cause() string {
 // the host, classes of kernels for the GPU, both where that is unclear; operations where idle
 // time was not divided. Hosts run ahead of GPUs: idle time may come to lie in an operation that
 // lasts no longer, because the host comes to it later. Where most of it does, CUDA calls that
-// last longer are causes, too.
+// last longer are causes, too, or else operations that do.
 func (c *reader) name() {
 	f := &c.finding
 	var all []named
@@ -182,6 +182,15 @@ func (c *reader) name() {
 		for i := range c.API {
 			if r := &c.API[i]; c.heldByHost() && r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync {
 				all, moved = append(all, named{r.Name + " calls", r, nil}), nil
+			}
+		}
+	}
+	if settled < explains*f.host && len(moved) > 0 {
+		for i := range c.Operations {
+			r := &c.Operations[i]
+			longer := r.Significant && f.sign*r.delta() > 0 && c.ownWork(r)
+			if longer && c.heldByHost() && !slices.ContainsFunc(all, func(n named) bool { return n.title == causeTitle("host:"+r.Name) }) {
+				all, moved = append(all, named{causeTitle("host:" + r.Name), r, nil}), nil
 			}
 		}
 	}
