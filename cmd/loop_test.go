@@ -148,3 +148,55 @@ func (s *shaped) loop(t *testing.T, python string) (off []string) {
 	}
 	return off
 }
+
+// TestOptimizeDouble: without a trace the benchmark with twice the batch says what it can.
+func TestOptimizeDouble(t *testing.T) {
+	for tpot, want := range map[string]string{"11": "1.10 times as long with twice the batch: what a request costs does not set the pace", "19": "what each request costs sets the pace", "14": "it cannot tell"} {
+		o := newOptimizer(t)
+		o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))
+		bench := `echo "{\"mean_tpot_ms\": %s}" >$BENCH_FILE`
+		out := o.must(t, "--profile", ". ./slow.sh", "--test", "true", "--bench-runs", "1", "--bench", fmt.Sprintf(bench, "10"), "--double", fmt.Sprintf(bench, tpot))
+		if !strings.Contains(out, want) {
+			t.Errorf("TPOT %s of 10: no %q in\n%s", tpot, want, out)
+		}
+	}
+}
+
+// TestHotspotsTrace: a trace as evidence says the same of idle time as gaps does of it, and what
+// lines bring; what is no trace is refused with a hint.
+func TestHotspotsTrace(t *testing.T) {
+	run := generate(t, "--ranks", "1", "--steps", "40", "--warmup", "0")
+	profile := filepath.Join(t.TempDir(), "profile.txt")
+	text := strings.Replace(canned("PyTorchModelEngine._prepare_inputs", "5", "state = pickle.dumps(self.requests)"), `cat >"$TLLM_LINE_PROFILER_PATH" <<'END'`+"\n", "", 1)
+	if err := os.WriteFile(profile, []byte(strings.TrimSuffix(text, "END\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	type hot struct {
+		Hotspots []struct {
+			Exposed *float64 `json:"exposed_us_per_step"`
+			Gain    *float64 `json:"gain_us_per_step"`
+		}
+	}
+	var direct, piped hot
+	answer(t, &direct, "hotspots", profile, "--evidence", run)
+	if err := json.Unmarshal(must(t, must(t, nil, "gaps", run, "--format", "json"), "hotspots", profile, "--evidence", "-", "--format", "json"), &piped); err != nil {
+		t.Fatal(err)
+	}
+	d, p := direct.Hotspots[0], piped.Hotspots[0]
+	if d.Exposed == nil || p.Exposed == nil || *d.Exposed != *p.Exposed || p.Gain != nil || d.Gain == nil || *d.Gain <= 0 {
+		t.Errorf("of the trace %+v, of the pipe %+v", d, p)
+	}
+	// all of the range is the line's: the gain is that of whatif without the range
+	var whatif struct {
+		Scenarios []struct {
+			Gain float64 `json:"gain_us"`
+		}
+	}
+	answer(t, &whatif, "whatif", run, "--report", "--range", "_prepare_inputs=0")
+	near(t, "gain", *d.Gain, whatif.Scenarios[0].Gain)
+	for _, evidence := range []string{profile, run + ",nothing.sqlite"} {
+		if r := call(t, nil, "hotspots", profile, "--evidence", evidence); r.status != 2 || !strings.Contains(r.stderr, "hint: ") {
+			t.Errorf("evidence %s: status %d, %s", evidence, r.status, r.stderr)
+		}
+	}
+}
