@@ -137,9 +137,6 @@ func (b *code) time() {
 	}
 }
 
-// compound are keywords of statements that have others inside.
-var compound = set("for while if elif else with try except finally def class")
-
 // maxNested is how many blocks Python lets be in each other.
 const maxNested = 100
 
@@ -164,7 +161,7 @@ func (b *code) nest() {
 				s.loop = s.parent
 			}
 		}
-		if compound[s.Keyword] && len(open) < maxNested {
+		if compound.has(s.Keyword) && len(open) < maxNested {
 			open = append(open, i)
 		}
 	}
@@ -227,7 +224,7 @@ func (b *code) timesEntered(i int) int64 {
 func (b *code) countEntered(i int) int64 {
 	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
-		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound[p.Keyword] {
+		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound.has(p.Keyword) {
 			return p.hits
 		}
 	}

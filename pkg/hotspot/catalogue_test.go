@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,5 +125,30 @@ func checkEngine(t *testing.T, targets *Engine) {
 				t.Errorf("chain: no %s", name)
 			}
 		}
+	}
+}
+
+// TestWords wants each list of words.toml to be one that the code names, with words and with what
+// they are, and the other way round: a name without a list would match nothing, in silence.
+func TestWords(t *testing.T) {
+	code, err := os.ReadFile("words.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("data/words.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, listed := map[string]bool{}, 0
+	for _, m := range regexp.MustCompile(`wordList = "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
+		named[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`\[list\.(\w+)\]\nis = "[^"]{8,}"\nwords = "[^"]+"\n`).FindAllStringSubmatch(string(data), -1) {
+		if listed++; !named[m[1]] {
+			t.Errorf("nothing in the code asks for %s", m[1])
+		}
+	}
+	if len(named) < 20 || listed != len(named) {
+		t.Errorf("%d lists are named, and %d are in the file", len(named), listed)
 	}
 }

@@ -6,24 +6,6 @@ import (
 	"strings"
 )
 
-// strongOps are tensor operations that move or view; weakOps compute elementwise.
-var strongOps = set("view reshape permute transpose unsqueeze squeeze expand expand_as contiguous narrow flatten unflatten chunk to half float bfloat16 type_as movedim swapaxes T mT view_as repeat unbind")
-var weakOps = set("split slice select index_select gather cat stack masked_fill masked_fill_ roll flip copy_ fill_ zero_ add_ sub_ mul_ div_ add sub mul div clamp clamp_ neg pow square sqrt rsqrt mean sum exp log sigmoid softmax where type tril triu abs tanh silu relu amax argmax max min size dim numel ones_like zeros_like clone detach long int bool tensor_split")
-
-// set is the set of names between blanks.
-func set(names string) map[string]bool {
-	all := map[string]bool{}
-	for n := range strings.FieldsSeq(names) {
-		all[n] = true
-	}
-	return all
-}
-
-// hasWord is whether one of some words is in a set.
-func hasWord(words []string, in map[string]bool) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return in[w] })
-}
-
 // tensors finds chains of small operations on tensors, and waits that no call names.
 type tensors struct {
 	*code
@@ -63,11 +45,11 @@ func (b tensors) countOps(i int) ops {
 			kind = b.kindOf(r, i)
 		}
 		onTensor := c.Receiver() != "" && (kind == tensorKind || kind == unknownKind || kind == cpuKind)
-		n.sure = n.sure || kind == tensorKind && !described[name]
+		n.sure = n.sure || kind == tensorKind && !described.has(name)
 		switch {
-		case strongOps[name] && onTensor:
+		case strongOps.has(name) && onTensor:
 			n.strong++
-		case weakOps[name] && onTensor:
+		case weakOps.has(name) && onTensor:
 			n.weak++
 		default:
 			n.alone = false
@@ -93,13 +75,10 @@ func (b *kinds) computes(s *stmt, i, depth int) bool {
 	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
 }
 
-// described are attributes, methods and functions of tensors and types whose values are Python's.
-var described = set("shape size dim ndim numel nelement element_size stride storage_offset device dtype itemsize nbytes get_device data_ptr finfo iinfo pi inf nan")
-
 // describes is whether a statement reads what describes a tensor: its shape, its type, its place.
 func describes(tokens []Token) bool {
 	for k, t := range tokens {
-		if t.Kind == Name && (described[t.Text] && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
+		if t.Kind == Name && (described.has(t.Text) && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
 			return true
 		}
 	}
@@ -171,7 +150,7 @@ func (b tensors) links(i int) bool {
 		return false
 	}
 	s, n := &b.stmts[i], b.tensorOps(i)
-	return n.strong+n.weak > 0 && n.alone && !compound[s.Keyword] && s.Keyword != "return"
+	return n.strong+n.weak > 0 && n.alone && !compound.has(s.Keyword) && s.Keyword != "return"
 }
 
 // number is the line number of a statement.

@@ -172,7 +172,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		c := other[len(other)-1]
 		root, _ := splitRoot(c.Path)
 		f.evidence = fmt.Sprintf("the time is spent in %s, which the line does not show", short(c.Path))
-		if torchModules[root] || strongOps[c.Name()] || weakOps[c.Name()] {
+		if torchModules.has(root) || strongOps.has(c.Name()) || weakOps.has(c.Name()) {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
 		} else if hiding(b, i) != nil {
 			f.sub = Opaque
@@ -234,8 +234,6 @@ func (b *body) locks(i int) []finding {
 	}
 	return nil
 }
-
-var lockWords = set("lock rlock mutex cond condition cv semaphore sem")
 
 // tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
 // A size or an item of a tensor is on the host already.

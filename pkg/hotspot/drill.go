@@ -98,15 +98,13 @@ func hiding(b *body, i int) *Call {
 	for at := len(other) - 1; at >= 0; at-- {
 		c := &other[at]
 		root, _ := splitRoot(c.Path)
-		if torchModules[root] || root == "np" || strongOps[c.Name()] || weakOps[c.Name()] || pyBuiltins[c.Path] || strings.HasPrefix(c.Path, "''") {
+		if torchModules.has(root) || root == "np" || strongOps.has(c.Name()) || weakOps.has(c.Name()) || pyBuiltins.has(c.Path) || strings.HasPrefix(c.Path, "''") {
 			continue
 		}
 		return c
 	}
 	return nil
 }
-
-var pyBuiltins = set("print range sum min max abs any all map filter iter next open round pow divmod int float str bool bytes repr format input vars dir exec eval")
 
 // resolve returns the full name of what a call calls, "" where it cannot be told.
 func (e *Engine) resolve(owner *Class, f *function, c *Call) string {

@@ -217,7 +217,7 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 		return true
 	}
 	// Names that many classes have need more than a name.
-	return !common[c.Name()] && !strings.HasPrefix(c.Name(), "__")
+	return !common.has(c.Name()) && !strings.HasPrefix(c.Name(), "__")
 }
 
 // commonCall is whether a call is of a method that many classes have, by a receiver whose
@@ -228,16 +228,13 @@ func (e *Engine) commonCall(c *Call) bool {
 	case "", "self", "cls", "super", "torch", "np", "F", "math":
 		return false
 	}
-	return e.held(lastName(receiver)) == nil && common[c.Name()]
+	return e.held(lastName(receiver)) == nil && common.has(c.Name())
 }
 
 // bothKnown is whether two classes certainly differ: both are known engines' classes.
 func (e *Engine) bothKnown(a, b string) bool {
 	return e.class(a) != nil && e.class(b) != nil && a != b
 }
-
-// common are names of methods that many classes have.
-var common = set("forward get put update add append pop run step init __init__ __call__ reset close start stop send recv wait result copy items keys values call apply process prepare encode decode load save build create read write")
 
 // related is whether the name of a variable or attribute may hold an object of a class:
 // they share a word, or the beginning of one.

@@ -89,7 +89,7 @@ func (b flow) makes(i int) []string {
 		return nil
 	}
 	if len(s.Targets) == 0 {
-		if len(s.Calls) > 0 && fills[s.Calls[0].Name()] {
+		if len(s.Calls) > 0 && fills.has(s.Calls[0].Name()) {
 			if r := s.Calls[0].Receiver(); r != "" && !strings.ContainsAny(r, ".[(") {
 				if b.timesMade(r) > 0 {
 					return []string{r}
@@ -109,8 +109,6 @@ func (b flow) makes(i int) []string {
 	return s.Targets
 }
 
-var fills = set("append extend add update insert")
-
 // timesMade is how often the function makes a container of that name, 0 where it does not.
 func (b *code) timesMade(name string) int64 {
 	made := int64(0)
@@ -123,7 +121,7 @@ func (b *code) timesMade(name string) int64 {
 // onlyFills is whether a statement only puts more into names.
 func (b flow) onlyFills(j int, names []string) bool {
 	s := &b.stmts[j]
-	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills[s.Calls[0].Name()] && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
+	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills.has(s.Calls[0].Name()) && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
 }
 
 // occurrences is how many of all are among names.
@@ -160,9 +158,6 @@ func (b *code) complete() bool {
 	return n > 1 && (b.stmts[n-1].Keyword == "return" || b.stmts[n-1].Keyword == "yield")
 }
 
-// unrepeatable are words of calls whose answer differs from one time to the next.
-var unrepeatable = set("iter pop popleft next get_nowait read recv recvmsg readline time perf_counter monotonic random rand randn choice append extend add update insert remove send put push acquire release wait step sample write print log debug info warning error sleep item run forward execute launch")
-
 // hoistable finds that nothing a statement in a loop reads changes in it.
 // Calls whose names say that each answer is another, or that they act on something, are
 // never the same; of others the pure ones are certain. Outside of loops a line that runs
@@ -198,18 +193,12 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 // one that only asks.
 const plainCallUs = 20.0
 
-// pureModules are those whose functions have no effects.
-var pureModules = set("math np numpy torch F operator")
-
-// pureNames are functions and first words of names that only ask or compute.
-var pureNames = set("get is has num len max min sum sorted int float str bool tuple list set dict abs round range compute calc make build to as")
-
 // pure is whether all calls of a statement are of names that only ask or compute.
 func pure(s *stmt) bool {
 	for _, c := range s.Calls {
 		root, _ := splitRoot(c.Path)
 		first := append(lastWords(c.Path), "")[0]
-		if !pureModules[root] && !pureNames[first] {
+		if !pureModules.has(root) && !pureNames.has(first) {
 			return false
 		}
 	}
@@ -271,7 +260,7 @@ func (b flow) setIn(loop int) map[string][]int {
 			}
 		}
 		for _, c := range s.Calls { // what changes its receiver
-			if r := c.Receiver(); r != "" && unrepeatable[c.Name()] {
+			if r := c.Receiver(); r != "" && unrepeatable.has(c.Name()) {
 				if root, _ := splitRoot(r); root != "self" {
 					add(root, j)
 				}
@@ -284,9 +273,6 @@ func (b flow) setIn(loop int) map[string][]int {
 	b.setters[loop] = set
 	return set
 }
-
-// stepWords are names of what all layers of a step share.
-var stepWords = set("metadata meta batch positions position seq seqlens lens lengths seqlen mask config cfg rope rotary tables table cu kwargs args max num offsets offset indptr indices slots slot sizes size cos sin params mapping world rank tp")
 
 // stepWide is whether a statement reads only what all layers of a step share: names
 // of the step's metadata, the object's own configuration, or nothing but constants.

@@ -41,7 +41,7 @@ func (b *kinds) kindFrom(path string, i, depth int) kind {
 		return k
 	}
 	if of, isCall := strings.CutSuffix(path, "()"); isCall && depth > 0 { // of a tensor's method
-		if at := strings.LastIndexByte(of, '.'); at > 0 && (strongOps[of[at+1:]] || weakOps[of[at+1:]]) {
+		if at := strings.LastIndexByte(of, '.'); at > 0 && (strongOps.has(of[at+1:]) || weakOps.has(of[at+1:])) {
 			switch k := b.kindFrom(of[:at], i, depth-1); k {
 			case tensorKind, cpuKind, numpyKind:
 				return k
@@ -163,7 +163,7 @@ func (b *kinds) declared(name string) kind {
 	if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
 		t := b.stmts[0].Tokens
 		for i := range max(0, len(t)-2) {
-			if t[i].Text == name && t[i+1].Text == ":" && made[t[i+2].Text] == numberKind {
+			if t[i].Text == name && t[i+1].Text == ":" && lexicon().made[t[i+2].Text] == numberKind {
 				return numberKind
 			}
 		}
@@ -186,7 +186,7 @@ func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 		if strings.Contains(c.Keys["device"], "cpu") || c.Name() == "to" && strings.Contains(c.Text, "cpu'") || c.Name() == "to" && strings.Contains(c.Text, `cpu"`) {
 			return cpuKind
 		}
-		if k, known := made[c.Path]; known {
+		if k, known := lexicon().made[c.Path]; known {
 			return k
 		}
 		return b.kindFrom(c.Path+"()", i, depth)
@@ -208,13 +208,6 @@ func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 	return unknownKind
 }
 
-// made are plain functions with a kind of result.
-var made = map[string]kind{
-	"list": listKind, "sorted": listKind, "dict": dictKind, "set": setKind, "str": strKind, "int": numberKind, "float": numberKind,
-	"bool": numberKind, "isinstance": numberKind, "hasattr": numberKind, "callable": numberKind,
-	"len": numberKind, "sum": unknownKind, "range": listKind, "defaultdict": dictKind, "collections.defaultdict": dictKind, "deque": listKind,
-}
-
 // rightSide are the tokens after the last "=" outside brackets.
 func rightSide(tokens []Token) []Token {
 	at := -1
@@ -229,15 +222,6 @@ func rightSide(tokens []Token) []Token {
 	return tokens[at+1:]
 }
 
-// hints are words in names that people give to things of a kind.
-var hints = map[string]kind{
-	"cpu": cpuKind, "host": cpuKind, "pinned": cpuKind, "np": numpyKind, "numpy": numpyKind, "ndarray": numpyKind, "arr": numpyKind,
-	"list": listKind, "lists": listKind, "dict": dictKind, "map": dictKind, "mapping": dictKind, "set": setKind,
-	"str": strKind, "text": strKind, "prompt": strKind, "string": strKind,
-	"logits": tensorKind, "hidden": tensorKind, "tensor": tensorKind, "gpu": tensorKind, "cuda": tensorKind, "mask": tensorKind,
-	"probs": tensorKind, "device": tensorKind,
-}
-
 // hinted is the kind that the last name of a path suggests, or that something further
 // up lies on the host.
 func hinted(path string) kind {
@@ -245,17 +229,17 @@ func hinted(path string) kind {
 	at := strings.LastIndexByte(last, '.')
 	parts := words(last[at+1:])
 	for _, w := range parts { // host_logits are logits on the host
-		if k := hints[w]; k == cpuKind || k == numpyKind {
+		if k := lexicon().hints[w]; k == cpuKind || k == numpyKind {
 			return k
 		}
 	}
 	for i := len(parts) - 1; i >= 0; i-- {
-		if k, known := hints[parts[i]]; known {
+		if k, known := lexicon().hints[parts[i]]; known {
 			return k
 		}
 	}
 	for _, w := range words(last[:max(at, 0)]) {
-		if k := hints[w]; k == cpuKind || k == numpyKind {
+		if k := lexicon().hints[w]; k == cpuKind || k == numpyKind {
 			return k
 		}
 	}

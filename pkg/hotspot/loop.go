@@ -9,16 +9,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// wrappers are functions that go over their argument.
-var wrappers = set("enumerate zip range len reversed sorted list tuple iter set")
-
 // collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b. A number
 // of turns, as in range(n), is no collection.
 // Names are compared as they stand, so two names of one list are two collections, and
 // nothing is claimed of them.
 func collections(over string) []string {
 	over = strings.TrimSpace(over)
-	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers[over[:open]] {
+	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers.has(over[:open]) {
 		var all []string
 		for _, arg := range splitArgs(over[open+1 : len(over)-1]) {
 			if over[:open] == "range" && !strings.HasPrefix(arg, "len(") {
@@ -95,7 +92,7 @@ func many(b *code, i int) bool {
 // All pairs of ancestors are looked at: the branches may be any number of blocks further up.
 func (b *code) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
-		if p := b.stmts[x].parent; p >= 0 && compound[b.stmts[p].Keyword] && !b.inside(j, p) && b.leaves(p) {
+		if p := b.stmts[x].parent; p >= 0 && compound.has(b.stmts[p].Keyword) && !b.inside(j, p) && b.leaves(p) {
 			return true
 		}
 		for y := j; y >= 0; y = b.stmts[y].parent {

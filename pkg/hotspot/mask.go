@@ -44,7 +44,7 @@ func (b tensors) numbers(text string, i int) bool {
 		}
 	}
 	for _, c := range inner[0].Calls {
-		if made[c.Path] != numberKind && !sizes[c.Name()] {
+		if lexicon().made[c.Path] != numberKind && !sizes.has(c.Name()) {
 			return false
 		}
 		root, _ := splitRoot(c.Path)
@@ -65,9 +65,6 @@ func (b tensors) numbers(text string, i int) bool {
 	paths = append(slices.Clone(paths), names...)
 	return len(paths)+len(inner[0].Calls) > 0 && !slices.ContainsFunc(paths, func(p string) bool { return b.kindOf(p, i) != numberKind && !known(p) })
 }
-
-// sizes are methods of tensors that return numbers which the host knows.
-var sizes = set("size numel dim ndimension element_size item")
 
 // known is whether a path is what the host knows of a tensor without its data.
 func known(path string) bool {

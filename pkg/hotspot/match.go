@@ -79,15 +79,12 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 // matches is whether a call has one of the names; path is its bare path.
 func (ind *Indicator) matches(c *Call, path string) bool {
 	for _, name := range ind.Calls {
-		if path == name || !builtins[name] && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
+		if path == name || !builtins.has(name) && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
 			return true
 		}
 	}
 	return c.Receiver() != "" && slices.Contains(ind.Methods, c.Name())
 }
-
-// builtins are names of the indicators that mean something else after a dot.
-var builtins = set("isinstance issubclass hasattr getattr setattr callable len type id super sorted dict list set tuple frozenset zip reversed enumerate bytearray")
 
 // fits is whether a call's receiver and arguments are those of the indicator.
 func (ind *Indicator) fits(b *body, c *Call, i int) bool {

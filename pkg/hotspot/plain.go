@@ -46,15 +46,6 @@ func (b *body) plain(i int, other []Call, often bool) []finding {
 	return found
 }
 
-// arithmetic are the operators that compute.
-var arithmetic = set("+ - * / // % ** @ << >> & | ^ += -= *= /= //=")
-
-// boundWords are names of objects that live in C++ behind a binding.
-var boundWords = set("impl bindings binding cpp pybind nanobind ext")
-
-// requestWords are names of TensorRT-LLM's requests, which live there, too.
-var requestWords = set("request req requests reqs")
-
 // property is the finding for an attribute that takes longer than an attribute.
 func (b *body) property(s *stmt, us float64) finding {
 	f := finding{kind: FuncCall, confidence: "low", evidence: fmt.Sprintf("%s is a property or crosses into C++: %s per hit", short(s.Attributes[0]), report.Micros(us))}
@@ -66,12 +57,6 @@ func (b *body) property(s *stmt, us float64) finding {
 	return f
 }
 
-// enumWords end the names of enumerations.
-var enumWords = set("state status type mode reason kind phase stage enum flag policy level strategy")
-
-// torchModules are names whose functions are tensor operations.
-var torchModules = set("torch F functional nn ops triton flashinfer")
-
 // helper is the finding for a call that no indicator knows.
 func (b *body) helper(i int, c *Call) finding {
 	us := b.stmts[i].usPerHit()
@@ -79,9 +64,9 @@ func (b *body) helper(i int, c *Call) finding {
 	name := c.Name()
 	root, _ := splitRoot(c.Path)
 	switch {
-	case len(parts) == 0 || torchModules[root] || strongOps[name] || weakOps[name]:
+	case len(parts) == 0 || torchModules.has(root) || strongOps.has(name) || weakOps.has(name):
 		return finding{}
-	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords[parts[len(parts)-1]] && (us < 8 || b.stmts[i].Comprehension):
+	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords.has(parts[len(parts)-1]) && (us < 8 || b.stmts[i].Comprehension):
 		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
 	case hasWord(words(c.Receiver()), boundWords) && us < 8:
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}
@@ -90,18 +75,16 @@ func (b *body) helper(i int, c *Call) finding {
 	case us > helperUs && us <= 8 && hasWord(lastWords(c.Receiver()), requestWords):
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), report.Micros(us))}
 	case us >= 0 && us <= helperUs:
-		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), report.Micros(us)), anyway: getters[parts[0]] && c.Args <= 1}
+		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), report.Micros(us)), anyway: getters.has(parts[0]) && c.Args <= 1}
 		if hasWord(lastWords(c.Receiver()), requestWords) {
 			f.sub = "boundary"
 		}
 		return f
-	case us <= 8 && getters[parts[0]]:
+	case us <= 8 && getters.has(parts[0]):
 		return finding{kind: FuncCall, confidence: "medium", evidence: short(c.Path) + " asks for something that is often known", anyway: c.Args == 0}
 	}
 	return finding{}
 }
-
-var getters = set("get is has num should can use uses need needs enabled")
 
 // container is the finding for look-ups without a call.
 func (b *body) container(i int, us float64, calls bool) finding {

@@ -25,12 +25,6 @@ type steps struct {
 // pace says how often statements run.
 type pace struct{ *code }
 
-// layerWords are names of what a model has in each of its layers.
-var layerWords = set("layer attention attn mlp moe block decoder expert experts gate ffn rmsnorm layernorm norm rotary rope linear qkv")
-
-// notLayers are names that have such a word and run once per step.
-var notLayers = set("layers metadata manager engine executor scheduler sampler prepare runner backend builder blocks pool cache")
-
 // perLayerCode is whether a function is by its name of a model's layer.
 func (b pace) perLayerCode() bool {
 	own := words(b.fn.Name)
@@ -42,9 +36,6 @@ func (b pace) perLayerCode() bool {
 	}
 	return hasWord(b.words, layerWords) && !hasWord(b.words, notLayers)
 }
-
-// itemWords are names of what a step has many of, other than layers.
-var itemWords = set("request req seq sequence token slot beam sample prompt choice candidate")
 
 // perItemCode is whether a function is by its name or parameters called for one
 // request or token.
