@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// maxOptions is how many things to do a hotspot has.
-const maxOptions = 4
-
 // advise sets a hotspot's options and tests.
 func (h *Hotspot) advise(e *Engine, st *steps) {
 	h.Options, h.Tests = []Option{}, e.tests(h)

@@ -11,16 +11,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// maxBodies is how many functions are looked into, those that took longest. A profile
-// of an engine has some dozens.
-const maxBodies = 1000
-
-// leastShare is the share of the profiled time from which a line is a hotspot.
-const leastShare = 0.001
-
-// thin is how many hotspots are shown where none has the least share.
-const thin = 100
-
 // Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
 // one run, of which for each function the longest counts, or parts of it (see Options).
 func Analyze(profiles []*lineprof.Profile, o Options) *Report {
@@ -277,7 +267,7 @@ func (b *body) belongs(i int, st *steps) bool {
 	case Container, FuncCall, RedundantIter, PyLoop:
 		return !s.Comprehension && !s.isLoop()
 	case Compute:
-		return s.usPerHit() < 5
+		return s.usPerHit() < realUs
 	}
 	return false
 }

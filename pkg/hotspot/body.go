@@ -137,9 +137,6 @@ func (b *code) time() {
 	}
 }
 
-// maxNested is how many blocks Python lets be in each other.
-const maxNested = 100
-
 // nest finds from the indentation what is inside what.
 // Statements without source have no indentation, and are in nothing.
 func (b *code) nest() {

@@ -105,9 +105,9 @@ func (b *body) weigh(i int, found []finding, other []Call, often bool) []finding
 	for _, f := range found {
 		if f.kind == Container || f.kind == FuncCall {
 			switch {
-			case s.Keyword == "for" && us > 8: // making the next item is what takes long
+			case s.Keyword == "for" && us > cheapUs: // making the next item is what takes long
 				continue
-			case us > 30 && (len(other) > 0 || f.kind == FuncCall) && f.sub != "enum":
+			case us > hiddenUs && (len(other) > 0 || f.kind == FuncCall) && f.sub != "enum":
 				continue
 			case !often && !f.anyway:
 				continue
@@ -146,9 +146,6 @@ func (f finding) order() int {
 	return k.order(f.kind)
 }
 
-// oftenPerStep is how often a line runs per step to be repeated.
-const oftenPerStep = 8
-
 // repeated is whether statement i runs many times per step, as far as hits tell.
 func (b pace) repeated(i int, st *steps) bool {
 	s := &b.stmts[i]
@@ -179,7 +176,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		}
 	case hasWord(s.Operators, arithmetic):
 		f.confidence, f.evidence = "medium", "arithmetic"
-		if us := s.usPerHit(); us > 1000 {
+		if us := s.usPerHit(); us > arraysUs {
 			f.confidence, f.evidence = "low", fmt.Sprintf("arithmetic that takes %s: large arrays, or a wait for the GPU that the line does not show", report.Micros(us))
 		}
 	default:
@@ -195,7 +192,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 func (b tensors) implicit(i int) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
-	if us >= 0 && us < 16 {
+	if us >= 0 && us < waitUs {
 		return nil
 	}
 	conf := Confidence("medium")

@@ -16,9 +16,6 @@ type View struct {
 	Trace      bool     // a trace has weighed the hotspots
 }
 
-// detailed is how many hotspots are shown with their options; COMPUTE has none.
-const detailed = 5
-
 // Document is the report for people. Source text is in it, and nowhere else.
 func (r *Report) Document(v View) *report.Document {
 	d, first := report.New(r.title(v))

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// hidden is the share of its function's time above which a line hides where it goes.
-const hidden = 0.8
-
 // drill finds the lines that hide where the time goes, and what to profile next.
 func (r *Report) drill(g *graph, st *steps) {
 	next := []string{}

@@ -189,10 +189,6 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 	return nil
 }
 
-// plainCallUs is the time per hit up to which a call of which nothing is known may be
-// one that only asks.
-const plainCallUs = 20.0
-
 // pure is whether all calls of a statement are of names that only ask or compute.
 func pure(s *stmt) bool {
 	for _, c := range s.Calls {

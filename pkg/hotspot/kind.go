@@ -27,9 +27,6 @@ type kinds struct {
 	unhinted bool // asked for without what names suggest
 }
 
-// maxFollow is how many assignments are followed from a name to what it holds.
-const maxFollow = 6
-
 // kindOf is the kind of a path as it is used in statement i.
 func (b *kinds) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
 

@@ -13,9 +13,6 @@ type parser struct {
 	depth  int // brackets open around i
 }
 
-// maxDepth is how deep brackets are followed; deeper ones count as operators.
-const maxDepth = 60
-
 // more tells whether there are tokens left.
 func (p *parser) more() bool { return p.i < len(p.tokens) }
 

@@ -8,18 +8,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Limits of what the structure of a function says.
-const (
-	manyItems  = 100  // iterations from which a loop in Python is one
-	someItems  = 8    // … with medium confidence
-	plainUs    = 50.0 // time per iteration above which a loop's body does real work
-	rarely     = 0.1  // share of the cases in which a result is used, to be rarely used
-	chainLines = 3    // small tensor operations in a row that one would do
-	viewUs     = 1.0  // time per hit that the smallest tensor operation takes
-	helperUs   = 2.5  // time per hit of a call that does next to nothing, the profiler's own included
-	propertyUs = 0.8  // time per hit of a plain attribute above which it is a property or a binding
-)
-
 // plain classifies by what is left: containers, helpers, arithmetic.
 func (b *body) plain(i int, other []Call, often bool) []finding {
 	s := &b.stmts[i]
@@ -40,7 +28,7 @@ func (b *body) plain(i int, other []Call, often bool) []finding {
 	if f := b.container(i, us, len(other) > 0); f.kind != "" {
 		found = append(found, f)
 	}
-	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < 20 && !hasWord(s.Operators, arithmetic) {
+	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < plainCallUs && !hasWord(s.Operators, arithmetic) {
 		found = append(found, b.property(s, us))
 	}
 	return found
@@ -66,13 +54,13 @@ func (b *body) helper(i int, c *Call) finding {
 	switch {
 	case len(parts) == 0 || torchModules.has(root) || strongOps.has(name) || weakOps.has(name):
 		return finding{}
-	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords.has(parts[len(parts)-1]) && (us < 8 || b.stmts[i].Comprehension):
+	case name[0] >= 'A' && name[0] <= 'Z' && c.Args == 1 && len(c.Keys) == 0 && enumWords.has(parts[len(parts)-1]) && (us < cheapUs || b.stmts[i].Comprehension):
 		return finding{kind: Container, sub: "enum", confidence: "medium", evidence: fmt.Sprintf("%s makes a member of an enumeration from its value", short(c.Path)), anyway: true}
-	case hasWord(words(c.Receiver()), boundWords) && us < 8:
+	case hasWord(words(c.Receiver()), boundWords) && us < cheapUs:
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: short(c.Path) + " crosses into C++", anyway: true}
 	case name[0] >= 'A' && name[0] <= 'Z':
 		return finding{}
-	case us > helperUs && us <= 8 && hasWord(lastWords(c.Receiver()), requestWords):
+	case us > helperUs && us <= cheapUs && hasWord(lastWords(c.Receiver()), requestWords):
 		return finding{kind: FuncCall, sub: "boundary", confidence: "medium", evidence: fmt.Sprintf("%s crosses into C++: %s per hit", short(c.Path), report.Micros(us))}
 	case us >= 0 && us <= helperUs:
 		f := finding{kind: FuncCall, confidence: "medium", evidence: fmt.Sprintf("%s does next to nothing: %s per hit", short(c.Path), report.Micros(us)), anyway: getters.has(parts[0]) && c.Args <= 1}
@@ -80,7 +68,7 @@ func (b *body) helper(i int, c *Call) finding {
 			f.sub = "boundary"
 		}
 		return f
-	case us <= 8 && getters.has(parts[0]):
+	case us <= cheapUs && getters.has(parts[0]):
 		return finding{kind: FuncCall, confidence: "medium", evidence: short(c.Path) + " asks for something that is often known", anyway: c.Args == 0}
 	}
 	return finding{}
@@ -94,7 +82,7 @@ func (b *body) container(i int, us float64, calls bool) finding {
 		conf = "low"
 	}
 	switch {
-	case us > 8:
+	case us > cheapUs:
 		return finding{}
 	case slices.ContainsFunc(s.Indexes, madeKey), s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Name() == "get" })):
 		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}

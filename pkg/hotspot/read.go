@@ -22,9 +22,6 @@ type Trace struct {
 	most   map[string]float64
 }
 
-// maxEvidence is how long evidence may be, in bytes.
-const maxEvidence = 256 << 20
-
 // document has the keys of all three reports that are used here.
 type document struct {
 	Idle       json.RawMessage `json:"idle"`

@@ -70,9 +70,6 @@ func Statements(lines []string) []Statement {
 	return all
 }
 
-// maxTokens is how much of a statement is looked into; longer ones are data.
-const maxTokens = 4000
-
 // newStatement parses the tokens of one statement, whose last line is last.
 // Of the tokens beyond maxTokens nothing is collected, but Tokens has them. Keywords that
 // begin an expression are not the statement's.
