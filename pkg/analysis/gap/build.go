@@ -39,15 +39,15 @@ func (c *computer) report() (*Report, error) {
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
 	rep.Straggler = c.stragglerReport(views)
-	strata := c.strata(views)
-	c.running(rep, strata)
-	rep.Idle.Python = c.pythonLines(rep.Idle.TotalUs, strata)
-	if err := c.find(rep, views, strata); err != nil {
+	found := c.evidence(views)
+	found.running(rep)
+	rep.Idle.Python = found.pythonLines(rep.Idle.TotalUs, found.strata)
+	if err := c.find(rep, views, found); err != nil {
 		return nil, err
 	}
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if rep.waitsForHost() {
-		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && bare(strata))
+		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && found.bare())
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
 		rep.Idle.Record = c.record()
@@ -57,7 +57,7 @@ func (c *computer) report() (*Report, error) {
 	}
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {
-		rep.Stacks = c.stacks(views, strata)
+		rep.Stacks = found.stacks(views)
 	}
 	if c.opt.Series {
 		rep.Series = c.seriesReport(views, rep.Idle.Causes)
@@ -67,11 +67,11 @@ func (c *computer) report() (*Report, error) {
 }
 
 // find finds what there is to do.
-func (c *computer) find(rep *Report, views []*view, strata map[stratum]*found) error {
+func (c *computer) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
 	}
-	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, strata), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each})
+	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each})
 	if err != nil {
 		return err
 	}

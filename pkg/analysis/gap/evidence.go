@@ -22,11 +22,17 @@ type stratum struct {
 	key   idle.Key // divided by why, not by who holds the interpreter lock
 }
 
+// evidence is the idle time in the window by stratum, and what threads were found in.
+type evidence struct {
+	*texts
+	header *event.Header
+	strata map[stratum]*found
+}
+
 // found is the idle time of a stratum, and in which stacks its thread was found.
 type found struct {
 	ns      int64
 	exact   map[int32]int64 // ns in stacks of calls
-	locked  int64           // ns of that in stacks that wait for the interpreter lock
 	samples []sample        // of the CPU, while it was in no such stack; in the order of time
 	python  map[int32]int64 // samples of Python functions
 	bare    bool            // there are samples without a stack
@@ -50,9 +56,9 @@ func (f *found) exactNs() (ns int64) {
 	return ns
 }
 
-// strata returns the idle time in the window by stratum.
-// Strata add up to the idle time in the window; evidence of what has none there is dropped.
-func (c *computer) strata(views []*view) map[stratum]*found {
+// evidence finds it. Strata add up to the idle time in the window; what was found where there is
+// none is dropped.
+func (c *computer) evidence(views []*view) *evidence {
 	all := map[stratum]*found{}
 	for _, v := range views {
 		v.eachTotal(func(of *scope, t *idle.Total) {
@@ -72,7 +78,7 @@ func (c *computer) strata(views []*view) map[stratum]*found {
 	for _, f := range all {
 		f.join()
 	}
-	return all
+	return &evidence{&c.texts, c.header, all}
 }
 
 // add adds evidence.
@@ -83,9 +89,6 @@ func (f *found) add(e *idle.Evidence) {
 			f.exact = map[int32]int64{}
 		}
 		f.exact[e.Stack] += e.Ns
-		if e.Family == event.GIL {
-			f.locked += e.Ns
-		}
 	case e.Python:
 		if f.python == nil {
 			f.python = map[int32]int64{}
@@ -99,8 +102,8 @@ func (f *found) add(e *idle.Evidence) {
 }
 
 // bare tells whether there are samples without stacks.
-func bare(strata map[stratum]*found) bool {
-	for _, f := range strata {
+func (e *evidence) bare() bool {
+	for _, f := range e.strata {
 		if f.bare {
 			return true
 		}
@@ -139,29 +142,29 @@ const noSample = "[no sample]"
 // stacks returns the idle time in the window as stacks: they add up to it, in ns.
 // Time that is not divided by why is a stack of its own. Where threads were on a CPU and
 // samples were taken, that none lies there is said, too.
-func (c *computer) stacks(views []*view, strata map[stratum]*found) []figure.Stack {
+func (e *evidence) stacks(views []*view) []figure.Stack {
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
 	for _, v := range views {
 		if len(v.gpus) == 1 {
 			devices[v.id] = &v.gpus[0].Device
 		}
-		sampled[v.id] = c.header.Records(event.Sample, v.id)
+		sampled[v.id] = e.header.Records(event.Sample, v.id)
 	}
 	stacks := []figure.Stack{}
-	for of, found := range strata {
+	for of, found := range e.strata {
 		if found.ns == 0 {
 			continue
 		}
-		s := c.sites.Stack(of.key)
+		s := e.sites.Stack(of.key)
 		s.Rank, s.Device, s.Ns = of.rank, devices[of.rank], found.ns
 		if of.phase != noPhase {
 			s.Phase = of.phase.String()
 		}
-		if _, why := c.sites.Undivided(of.key); why == idle.None {
+		if _, why := e.sites.Undivided(of.key); why == idle.None {
 			stacks = append(stacks, s)
 		} else {
-			stacks = c.divide(stacks, s, found, why.OnCPU() && sampled[of.rank])
+			stacks = e.divide(stacks, s, found, why.OnCPU() && sampled[of.rank])
 		}
 	}
 	return stacks
@@ -170,25 +173,25 @@ func (c *computer) stacks(views []*view, strata map[stratum]*found) []figure.Sta
 // divide appends the time of a stratum by the stacks in which its thread was found.
 // Stacks of calls have exact times and go first; only what they leave is divided by samples.
 // Exact times of more than the stratum would be a contradiction, and are not believed.
-func (c *computer) divide(stacks []figure.Stack, s figure.Stack, f *found, asked bool) []figure.Stack {
+func (e *evidence) divide(stacks []figure.Stack, s figure.Stack, f *found, asked bool) []figure.Stack {
 	rest := s.Ns
 	if exact := f.exactNs(); exact <= rest {
 		rest -= exact
-		for _, stack := range c.inOrder(f.exact) {
+		for _, stack := range e.inOrder(f.exact) {
 			part := s
-			part.Evidence, part.Called, part.Ns = figure.Exact, c.functions(stack), f.exact[stack]
+			part.Evidence, part.Called, part.Ns = figure.Exact, e.functions(stack), f.exact[stack]
 			stacks = append(stacks, part)
 		}
 	}
 	if rest <= 0 {
 		return stacks
 	}
-	counts := c.counts(f)
-	order := c.inOrder(counts)
+	counts := e.counts(f)
+	order := e.inOrder(counts)
 	for k, ns := range shared(rest, order, counts) {
 		if ns > 0 {
 			part := s
-			part.Evidence, part.Called, part.Ns, part.Samples = figure.Sampled, c.functions(order[k]), ns, counts[order[k]]
+			part.Evidence, part.Called, part.Ns, part.Samples = figure.Sampled, e.functions(order[k]), ns, counts[order[k]]
 			stacks = append(stacks, part)
 		}
 	}
@@ -203,13 +206,13 @@ func (c *computer) divide(stacks []figure.Stack, s figure.Stack, f *found, asked
 
 // counts returns the samples by stack among which time is divided: of Python functions
 // where there are any, else those with callers, else those without.
-func (c *computer) counts(f *found) map[int32]int64 {
+func (e *evidence) counts(f *found) map[int32]int64 {
 	if len(f.python) > 0 {
 		return f.python
 	}
 	deep, all := map[int32]int64{}, map[int32]int64{}
 	for _, s := range f.samples {
-		if all[s.stack] += s.gpus; strings.Contains(c.header.Stacks[s.stack], ";") {
+		if all[s.stack] += s.gpus; strings.Contains(e.header.Stacks[s.stack], ";") {
 			deep[s.stack] += s.gpus
 		}
 	}
@@ -220,26 +223,26 @@ func (c *computer) counts(f *found) map[int32]int64 {
 }
 
 // inOrder returns stacks in alphabetical order.
-func (c *computer) inOrder(of map[int32]int64) []int32 {
+func (e *evidence) inOrder(of map[int32]int64) []int32 {
 	return slices.SortedFunc(maps.Keys(of), func(a, b int32) int {
-		return cmp.Or(strings.Compare(c.stackText(a), c.stackText(b)), cmp.Compare(a, b))
+		return cmp.Or(strings.Compare(e.stackText(a), e.stackText(b)), cmp.Compare(a, b))
 	})
 }
 
 // stackText is a stack as the header has it: functions joined by ";", "" for -1.
-func (c *computer) stackText(stack int32) string {
+func (e *evidence) stackText(stack int32) string {
 	if stack < 0 {
 		return ""
 	}
-	return c.header.Stacks[stack]
+	return e.header.Stacks[stack]
 }
 
 // functions returns the functions of a stack, the outermost first.
-func (c *computer) functions(stack int32) []string {
+func (e *evidence) functions(stack int32) []string {
 	if stack < 0 {
 		return nil
 	}
-	return strings.Split(c.header.Stacks[stack], ";")
+	return strings.Split(e.header.Stacks[stack], ";")
 }
 
 // shared divides time among stacks by their counts, to the ns: what is left over goes to

@@ -28,7 +28,7 @@ func TestShared(t *testing.T) {
 // The stacks of a stratum are those of calls, as long as they took, and of the rest those of
 // samples with callers, or, where there are none, without.
 func TestDivide(t *testing.T) {
-	c := &computer{header: &event.Header{Stacks: []string{"main;a", "main;b", "leaf", "main;call"}}}
+	c := &evidence{header: &event.Header{Stacks: []string{"main;a", "main;b", "leaf", "main;call"}}}
 	of := func(stacks ...int32) (list []sample) {
 		for _, s := range stacks {
 			list = append(list, sample{stack: s, gpus: 1})

@@ -31,32 +31,27 @@ type gathering struct {
 	sources map[string]string
 	limited map[int32]*threads.Limited // by rank: a limit on CPU time that stops threads
 	called  map[place]tally            // calls, by place
-	locked  map[stratum]int64          // idle time in stacks of calls that wait for the interpreter lock, ns
-	sampled []findings.Fact            // what samples of the CPU show that is a finding
+	found   *evidence
+	sampled []findings.Fact // what samples of the CPU show that is a finding
 }
 
 // place is a call and the ranges around it, as text.
 type place struct{ call, path string }
 
 // gather returns the facts of a run.
-func (c *computer) gather(rep *Report, views []*view, strata map[stratum]*found) []findings.Fact {
-	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, locked: map[stratum]int64{}, kinds: map[*view][]step.Kind{}}
+func (c *computer) gather(rep *Report, views []*view, found *evidence) []findings.Fact {
+	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, found: found, kinds: map[*view][]step.Kind{}}
 	for _, v := range views {
 		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
-	}
-	for s, found := range strata {
-		if found.locked > 0 {
-			f.locked[s] = found.locked
-		}
 	}
 	f.limited, f.called = map[int32]*threads.Limited{}, map[place]tally{}
 	for _, v := range views {
 		f.limited[v.id] = c.threads.Limited(v.id)
 	}
 	after := f.tally()
-	f.samples(strata)
+	f.samples()
 	f.partial()
-	f.idle(strata, f.pauses())
+	f.idle(f.pauses())
 	f.calls(after)
 	f.ahead()
 	f.steps()
@@ -95,12 +90,11 @@ type spot struct {
 
 // idle says in what launching threads were while GPUs were idle, and why they did not go on, but
 // for the causes that pauses tell of.
-func (f *gathering) idle(strata map[stratum]*found, paused map[string]bool) {
+func (f *gathering) idle(paused map[string]bool) {
 	times, unseen, names := map[spot]int64{}, map[spot]int64{}, map[spot]string{}
 	followers := f.followers()
-	hasGIL := slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
 	for _, v := range f.views {
-		v.eachTotal(func(of *scope, t *idle.Total) {
+		v.eachTotal(func(_ *scope, t *idle.Total) {
 			key, why := f.c.sites.Undivided(t.Key)
 			path := f.c.sites.Path(key)
 			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.sites.PathText(path), rank: -1}
@@ -118,17 +112,9 @@ func (f *gathering) idle(strata map[stratum]*found, paused map[string]bool) {
 				s.why, names[s] = "os:"+native.ClassOf(name), name
 			}
 			s.is = f.words(v, t.Key, &s, why, followers)
-			ns := t.Ns
-			if locked := min(ns, f.locked[stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}]); locked > 0 && why.MayWait() && !hasGIL {
-				f.locked[stratum{v.id, of.phase, f.c.sites.WithoutHolder(t.Key)}] -= locked
-				ns -= locked
-				in := s
-				in.is += " stack:gil"
-				times[in] += locked
-			}
-			times[s] += ns
+			times[s] += t.Ns
 			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
-				unseen[s] += ns
+				unseen[s] += t.Ns
 			}
 		})
 	}
@@ -137,7 +123,7 @@ func (f *gathering) idle(strata map[stratum]*found, paused map[string]bool) {
 	})
 	for _, s := range order {
 		if times[s] > 0 {
-			if f.spot(&s, times[s], unseen[s], names[s], strata); len(followers) > 0 {
+			if f.spot(&s, times[s], unseen[s], names[s]); len(followers) > 0 {
 				f.list[len(f.list)-1].Names["fetcher"] = "the rank"
 			}
 		}
@@ -162,6 +148,9 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	if s.cause == idle.GIL && v.idle.Free(k) {
 		is = append(is, "free")
 	}
+	if h, ok := f.c.sites.Holder(k); ok && h.InStack() {
+		is = append(is, "stack:gil")
+	}
 	if s.cause == idle.Host && isView(innermost(s.path)) {
 		is = append(is, "view")
 	}
@@ -184,7 +173,7 @@ var (
 )
 
 // spot adds the fact of some idle time.
-func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratum]*found) {
+func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
 	one := findings.Fact{
 		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), "why:"+s.why), Call: s.call, Path: s.path,
 		Numbers: map[string]float64{"idle_us": us(ns)}, Names: map[string]string{},
@@ -234,7 +223,7 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string, strata map[stratu
 	}
 	if cause := f.operation(s); cause != nil {
 		one.Is = append(one.Is, "operation")
-		f.working(&one, s, cause, strata)
+		f.working(&one, s, cause)
 	}
 	f.add(one)
 }
@@ -288,7 +277,7 @@ func (f *gathering) idleUnder() map[string]int64 {
 }
 
 // working says what the launching thread does in an operation, and what there is to do about it.
-func (f *gathering) working(one *findings.Fact, s *spot, c *Cause, strata map[stratum]*found) {
+func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	kind := c.Cause
 	switch name, ok := strings.CutPrefix(c.Cause, hostPrefix); {
 	case ok:
@@ -319,7 +308,7 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause, strata map[st
 			}
 		}
 	}
-	if line := f.c.lineIn(c.Cause, strata); line != nil {
+	if line := f.found.lineIn(c.Cause); line != nil {
 		one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
 	}
 }
@@ -588,7 +577,7 @@ func (f *gathering) straggler() {
 }
 
 // samples says what samples of the CPU show of launching threads, where nothing says it exactly.
-func (f *gathering) samples(strata map[stratum]*found) {
+func (f *gathering) samples() {
 	r := f.rep.Idle.Running
 	if r == nil {
 		return
@@ -614,7 +603,7 @@ func (f *gathering) samples(strata map[stratum]*found) {
 				continue
 			}
 			one.Names["within"], one.Numbers["within_share"] = strings.TrimPrefix(c.Cause, hostPrefix), min(1, in/family.Us)
-			if line := f.c.lineIn(c.Cause, strata); line != nil && 2*line.Us >= c.Us {
+			if line := f.found.lineIn(c.Cause); line != nil && 2*line.Us >= c.Us {
 				one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
 			}
 		}

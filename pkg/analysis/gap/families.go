@@ -112,23 +112,23 @@ func (p *pool) families() (list []Family, unknown string) {
 // running fills in what launching threads ran, in all and by cause and why, out of samples of
 // the CPU. Only time on a CPU has samples: it is the denominator, not all of the idle time.
 // Strata are taken in a fixed order: sums of floating point numbers depend on theirs.
-func (c *computer) running(rep *Report, strata map[stratum]*found) {
+func (e *evidence) running(rep *Report) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}
-	order := slices.SortedFunc(maps.Keys(strata), func(a, b stratum) int {
+	order := slices.SortedFunc(maps.Keys(e.strata), func(a, b stratum) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
 	})
 	for _, of := range order {
-		key, why := c.sites.Undivided(of.key)
+		key, why := e.sites.Undivided(of.key)
 		if why == idle.None || !why.OnCPU() {
 			continue
 		}
-		at := part{c.sites.CauseName(key), c.sites.WhyName(why)}
+		at := part{e.sites.CauseName(key), e.sites.WhyName(why)}
 		if parts[at] == nil {
 			parts[at] = &pool{}
 		}
-		parts[at].add(strata[of])
-		all.add(strata[of])
+		parts[at].add(e.strata[of])
+		all.add(e.strata[of])
 	}
 	if len(all.drawn) == 0 {
 		return

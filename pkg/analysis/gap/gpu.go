@@ -38,7 +38,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 		a.class = v
 	}
 	if a.LaunchStart != none {
-		a.launch = r.ring.find(a.Correlation, a.LaunchStart)
+		a.launch = r.calling.ring.find(a.Correlation, a.LaunchStart)
 	}
 	if a.Replayed {
 		r.addReplay(a)
@@ -77,7 +77,7 @@ func (r *rank) addReplay(a *activity) {
 			return
 		}
 		a.launch.recorded = true
-	case a.Correlation >= 0 && !r.replays.first(a.Correlation):
+	case a.Correlation >= 0 && !r.calling.replays.first(a.Correlation):
 		return
 	}
 	r.now.Recorded++

@@ -22,12 +22,12 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	switch {
 	case h.Class == event.Launch, h.Class == event.GraphLaunch:
 		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
-			r.ring.add(c, b.Start.Values[i], h.Path, h.Name)
+			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
 		}
-		for h.Thread >= len(r.launchers) {
-			r.launchers = append(r.launchers, false)
+		for h.Thread >= len(r.calling.launchers) {
+			r.calling.launchers = append(r.calling.launchers, false)
 		}
-		r.launchers[h.Thread] = true
+		r.calling.launchers[h.Thread] = true
 		if g := r.group(b, i); g != nil && h.Class == event.GraphLaunch {
 			g.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
 		}
@@ -37,12 +37,12 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			break // it is only queued
 		}
 		if g := r.group(b, i); g != nil {
-			if h.Thread < len(r.launchers) && r.launchers[h.Thread] {
+			if h.Thread < len(r.calling.launchers) && r.calling.launchers[h.Thread] {
 				one.parts = 1
 			}
 			at := site{h.Name, h.Path, -1}
-			if h.Path < 0 && h.Thread < len(r.outer) {
-				at.after = r.outer[h.Thread] - 1
+			if h.Path < 0 && h.Thread < len(r.calling.outer) {
+				at.after = r.calling.outer[h.Thread] - 1
 			}
 			g.calls.add(at, one)
 		}
@@ -60,10 +60,10 @@ func (r *rank) addRange(b *event.Batch, i int) {
 		r.followOf(h.Thread).fetch(b.Start.Values[i], b.End.Values[i])
 	}
 	if h.Path < 0 && h.Thread >= 0 && h.Class != event.GIL && h.Class != event.GC {
-		for h.Thread >= len(r.outer) {
-			r.outer = append(r.outer, 0)
+		for h.Thread >= len(r.calling.outer) {
+			r.calling.outer = append(r.calling.outer, 0)
 		}
-		r.outer[h.Thread] = h.Name + 1
+		r.calling.outer[h.Thread] = h.Name + 1
 	}
 	if h.Class == event.StepMarker {
 		r.c.ranges.of(h.Name).marker = true

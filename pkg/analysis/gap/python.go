@@ -26,12 +26,12 @@ type PythonLine struct {
 //
 // Time is divided by cause and range only, not by why: to take a sample the profiler stops
 // the thread, which is then found waiting for the interpreter lock whatever it did before.
-func (c *computer) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
+func (e *evidence) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
 	lines, samples := map[string]*PythonLine{}, int64(0)
-	for _, f := range c.whole(strata) {
-		order := c.inOrder(f.python)
+	for _, f := range e.whole(strata) {
+		order := e.inOrder(f.python)
 		for k, ns := range shared(f.ns, order, f.python) {
-			text := c.stackText(order[k])
+			text := e.stackText(order[k])
 			leaf := text[strings.LastIndexByte(text, ';')+1:]
 			if lines[leaf] == nil {
 				lines[leaf] = &PythonLine{Line: leaf}
@@ -57,10 +57,10 @@ func (c *computer) pythonLines(total float64, strata map[stratum]*found) (list [
 // whole adds up the strata that have samples of Python functions, not divided by why.
 // The profiler stops a thread to sample its Python stack, so that samples lie where threads
 // are off their CPU more often than they should: why says nothing of them.
-func (c *computer) whole(strata map[stratum]*found) map[stratum]*found {
+func (e *evidence) whole(strata map[stratum]*found) map[stratum]*found {
 	parts := map[stratum]*found{}
 	for of, f := range strata {
-		key, why := c.sites.Undivided(of.key)
+		key, why := e.sites.Undivided(of.key)
 		if why == idle.None {
 			continue
 		}

@@ -27,33 +27,46 @@ type rank struct {
 	idle *idle.Rank
 	at   step.Slice // the slice under way
 
+	scoped
+	own  kernelTime // of the last step, where ranks are compared
+	kept *spill.Log // these of each step, as walk.Steps
+	sections
+
+	activity activity // of the row under way
+
+	gpus    []*gpu
+	gpu     *gpu // of the last GPU row
+	calling calling
+	follows []follow // by thread, where ranks may follow one
+
+	marked bool // sample has a mark, of what is pending
+	sample layer.Recorder
+}
+
+// scoped is time by what windows may hold of it.
+type scoped struct {
 	slices []slice // as idle counts them
 	scopes []scope
 	sums   []scopeSum // as scopes
 	// What was pending since the open step began, outside and inside of the trace.
 	held [2]scopeSum
 	now  Counts // of the open slice
+}
 
-	own      kernelTime // of the last step, where ranks are compared
-	kept     *spill.Log // these of each step, as walk.Steps
-	segments []segment  // as walk.Segments
-	between  segment    // what counts only where the window holds all segments
-	trace    segment    // the window of the trace, where that is the window
+// sections are what was measured, by the part of the rank's time.
+type sections struct {
+	segments []segment // as walk.Segments
+	between  segment   // what counts only where the window holds all segments
+	trace    segment   // the window of the trace, where that is the window
 	pending  pending
+}
 
-	activity activity // of the row under way
-
-	gpus      []*gpu
-	gpu       *gpu     // of the last GPU row
-	launchers []bool   // by thread: it has launched something
-	outer     []int32  // by thread: its last range that no other is around, plus 1
-	follows   []follow // by thread, where ranks may follow one
-
-	ring ring
-	// Launches that are not in the ring, of which a replay was seen.
-	replays seen
-	marked  bool // sample has a mark, of what is pending
-	sample  layer.Recorder
+// calling is what threads launched, and where they are.
+type calling struct {
+	launchers []bool  // by thread: it has launched something
+	outer     []int32 // by thread: its last range that no other is around, plus 1
+	ring      ring
+	replays   seen // launches that are not in the ring, of which a replay was seen
 }
 
 // segment is what was measured in a number of steps without a long idle stretch
@@ -78,7 +91,7 @@ func newRank(c *computer, id int32) *rank {
 	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
-		Why: true, Stacks: true, Beside: true, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
+		Why: true, Stacks: true, LockStacks: true, Beside: true, Places: placesOf(c.header, id), OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll, Work: true}, r)
@@ -260,7 +273,7 @@ func (r *rank) seal() {
 			d.collectives.Seal()
 		}
 	}
-	r.ring, r.launchers, r.outer = ring{}, nil, nil
+	r.calling = calling{}
 	r.activity = activity{}           // which points into the ring
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }

@@ -13,14 +13,14 @@ import (
 
 // lineIn returns the line of Python at which most idle time of a cause is, nil where too few
 // samples say so.
-func (c *computer) lineIn(cause string, strata map[stratum]*found) *PythonLine {
+func (e *evidence) lineIn(cause string) *PythonLine {
 	of := map[stratum]*found{}
-	for s, f := range strata {
-		if key, _ := c.sites.Undivided(s.key); c.sites.CauseName(key) == cause {
+	for s, f := range e.strata {
+		if key, _ := e.sites.Undivided(s.key); e.sites.CauseName(key) == cause {
 			of[s] = f
 		}
 	}
-	if lines := c.pythonLines(1, of); len(lines) > 0 {
+	if lines := e.pythonLines(1, of); len(lines) > 0 {
 		return &lines[0]
 	}
 	return nil

@@ -161,22 +161,22 @@ func (r *rank) scopeOf(s step.Slice) int32 {
 }
 
 // scopeID returns the index of a scope, which was used lately as a rule.
-func (r *rank) scopeID(s scope) int32 {
-	for k := len(r.scopes) - 1; k >= 0; k-- {
-		if r.scopes[k] == s {
+func (p *scoped) scopeID(s scope) int32 {
+	for k := len(p.scopes) - 1; k >= 0; k-- {
+		if p.scopes[k] == s {
 			return int32(k)
 		}
-		if s.segment >= 0 && r.scopes[k].segment >= 0 && r.scopes[k].segment < s.segment {
+		if s.segment >= 0 && p.scopes[k].segment >= 0 && p.scopes[k].segment < s.segment {
 			break
 		}
 	}
-	r.scopes, r.sums = append(r.scopes, s), append(r.sums, scopeSum{})
-	return int32(len(r.scopes) - 1)
+	p.scopes, p.sums = append(p.scopes, s), append(p.sums, scopeSum{})
+	return int32(len(p.scopes) - 1)
 }
 
 // groupOf returns the group of slices of a scope: none where no window can hold them.
-func (r *rank) groupOf(id int32) int {
-	if s := &r.scopes[id]; s.segment == outside && !s.trace {
+func (p *scoped) groupOf(id int32) int {
+	if s := &p.scopes[id]; s.segment == outside && !s.trace {
 		return idle.NoGroup
 	}
 	return int(id)
