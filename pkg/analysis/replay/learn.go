@@ -36,27 +36,32 @@ func unknown(t *Trace) *known {
 
 // learner finds what a run says of itself, in a pass without changes.
 type learner struct {
-	late    []*histogram // by code of the call's name
-	all     histogram
-	least   []int64 // the shortest of a name, also of units that followed others
-	ranges  []int64 // host time of launching threads in ranges, ns, by code: the innermost
-	around  []int64 // with those inside of them
-	calls   []int64 // in calls
-	waits   map[site]int64
-	passes  *passes
-	steps   []int64               // host time of launching threads, by step
-	free    []*histogram          // what calls take that wait for nothing, by code of their name
-	alone   map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
-	stops   []stops               // by process
-	gaps    histogram             // between kernels of replays
-	graphs  histogram             // what calls that launch graphs take
-	tokens  *tokenWaits
-	woken   bool // a launching thread waited for another
-	records int  // of events
-	events  int
-	against [maxAge + 1]int // waits for events that an age contradicts
-	long    int             // waits for events that waited
-	over    [maxAge + 1]int // of them those before which the unit had ended that they would be for
+	late   []*histogram // by code of the call's name
+	all    histogram
+	least  []int64 // the shortest of a name, also of units that followed others
+	ranges []int64 // host time of launching threads in ranges, ns, by code: the innermost
+	around []int64 // with those inside of them
+	calls  []int64 // in calls
+	waits  map[site]int64
+	passes *passes
+	steps  []int64               // host time of launching threads, by step
+	free   []*histogram          // what calls take that wait for nothing, by code of their name
+	alone  map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
+	stops  []stops               // by process
+	gaps   histogram             // between kernels of replays
+	graphs histogram             // what calls that launch graphs take
+	tokens *tokenWaits
+	woken  bool // a launching thread waited for another
+	ages
+}
+
+// ages is what waits for events say of which record they are for.
+type ages struct {
+	records int             // of events
+	events  int             // waits for them
+	against [maxAge + 1]int // that an age contradicts
+	long    int             // that waited
+	over    [maxAge + 1]int // of these those before which the unit had ended that they would be for
 }
 
 // site is where calls wait.

@@ -23,16 +23,21 @@ type plan struct {
 	keep    []bool      // waits for other threads keep their length
 	others  []bool      // without waits but those that bring tokens back
 	ahead   []bool      // without those that bring tokens back
-	plain   bool        // no scenario changes host time
-	classed bool        // changes are about classes of rows
-	loads   bool        // and about code that is loaded
-	loses   bool        // or about lost CPUs
-	graphs  bool        // or about forward passes without a graph
+	asked
 
 	graphCall, nodeGap int64 // what launching a graph takes, and the time between its kernels
 	paths              *paths
 	whys               whys
 	even               []bool // by scenario: host time is even over ranks, nil for none
+}
+
+// asked is what changes are about at all: what none asks for need not be followed.
+type asked struct {
+	plain   bool // no scenario changes host time
+	classed bool // changes are about classes of rows
+	loads   bool // and about code that is loaded
+	loses   bool // or about lost CPUs
+	graphs  bool // or about forward passes without a graph
 }
 
 // applied is a change in a scenario.
@@ -44,7 +49,7 @@ type applied struct {
 // newPlan makes scenarios ready.
 func newPlan(known *names, scenarios []Scenario) *plan {
 	n, names := len(scenarios), known.all
-	p := &plan{n: n, names: names, globs: known.globs, plain: true, host: make([]float64, n), system: make([]bool, n), keep: make([]bool, n), others: make([]bool, n), ahead: make([]bool, n)}
+	p := &plan{n: n, names: names, globs: known.globs, asked: asked{plain: true}, host: make([]float64, n), system: make([]bool, n), keep: make([]bool, n), others: make([]bool, n), ahead: make([]bool, n)}
 	all := slices.Repeat([]float64{1}, n)
 	for s := range scenarios {
 		p.host[s], p.keep[s] = 1, scenarios[s].Keep

@@ -38,6 +38,11 @@ type Trace struct {
 	windows   []stepRow
 	ranks     []*step.RankSteps // of each process, nil where it has no rank, or no steps are known
 
+	reading
+}
+
+// reading is the state of a trace to which rows are added.
+type reading struct {
 	writer     *spill.Writer
 	rows       spill.Rows
 	ordinal    int64 // of the next row of the open stretch
@@ -85,9 +90,8 @@ func New(h *event.Header, store *spill.Store) *Trace { return newTrace(h, store,
 // newTrace begins the trace of a stream.
 func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 	t := &Trace{
-		header: h, store: store, writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns),
-		names:    names{globs: globs, codes: map[string]int32{}, texts: map[string]int32{}},
-		threadOf: map[placeKey]int32{}, streamOf: map[placeKey]int32{},
+		header: h, store: store, names: names{globs: globs, codes: map[string]int32{}, texts: map[string]int32{}},
+		reading: reading{writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns), threadOf: map[placeKey]int32{}, streamOf: map[placeKey]int32{}},
 	}
 	return t
 }

@@ -86,9 +86,6 @@ func (h *hosts) newRow(r *row, th *thread) *openRow {
 	return o
 }
 
-// flags are those of a row's name.
-func (h *hosts) flags(o *openRow) uint16 { return h.t.names.all[o.name].flags }
-
 // add begins a range, a call or a call of the operating system.
 func (h *hosts) add(r *row) {
 	o := h.newRow(r, &h.threads[r.place])
@@ -131,7 +128,7 @@ func (h *hosts) open(o *openRow) {
 	case waitsInOS(o.class) && th.launches && o.class != event.OSSleep && o.class != event.OSFile && o.row.end-o.start > threadWait:
 		th.held = o
 	}
-	if th.held == nil && o.kind == event.NVTX && h.flags(o)&waitsForGIL != 0 {
+	if th.held == nil && o.kind == event.NVTX && h.t.names.all[o.name].flags&waitsForGIL != 0 {
 		th.held = o
 	}
 }
@@ -165,7 +162,7 @@ func waitsInOS(c event.Class) bool {
 // call begins a call of the GPU's library.
 func (h *hosts) call(o *openRow) {
 	th, q := o.thread, o.thread.process
-	flags := h.flags(o)
+	flags := h.t.names.all[o.name].flags
 	switch {
 	case flags&isStreamWait != 0:
 		th.wait, th.recorded = true, o.start
@@ -345,7 +342,7 @@ func (h *hosts) mark(o *openRow) {
 		q.markers[q.marked%len(q.markers)].set(o.row.end, o.thread.now)
 		q.marked++
 	}
-	if h.flags(o)&holdsGIL != 0 {
+	if h.t.names.all[o.name].flags&holdsGIL != 0 {
 		q.gil.set(o.row.end, o.thread.now)
 		q.gilOf = o.thread
 	}

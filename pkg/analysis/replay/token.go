@@ -94,7 +94,7 @@ func (w *waits) bringsTokens(o *openRow) bool { return w.tokens[waitKey{o.thread
 
 // waitsFor returns the call that launched last of what a call waits for, nil for none.
 func (w *waits) waitsFor(o *openRow) *launch {
-	q, p, flags := &o.thread.queue, o.thread.process, w.hosts.flags(o)
+	q, p, flags := &o.thread.queue, o.thread.process, w.hosts.t.names.all[o.name].flags
 	if o.copied != nil {
 		l, _, _ := q.find(o.start, w.n)
 		return l

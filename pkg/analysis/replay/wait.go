@@ -11,7 +11,9 @@ type waits struct {
 }
 
 // isQuery tells whether a row asks whether the GPU is done.
-func (h *hosts) isQuery(o *openRow) bool { return o.kind == event.API && h.flags(o)&isQuery != 0 }
+func (h *hosts) isQuery(o *openRow) bool {
+	return o.kind == event.API && h.t.names.all[o.name].flags&isQuery != 0
+}
 
 // startRun begins a run of queries with the first.
 func (h *hosts) startRun(first *openRow) {
@@ -244,7 +246,7 @@ func (w *waits) awaited(o *openRow) (*anchor, bool) {
 
 // awaitedUnit returns the unit that a call waited for, nil for none.
 func (w *waits) awaitedUnit(o *openRow, p *process, limit int64) *unit {
-	flags := w.hosts.flags(o)
+	flags := w.hosts.t.names.all[o.name].flags
 	switch {
 	case o.copied != nil:
 		return o.copied
