@@ -96,8 +96,11 @@ merge "$work/plain"
 find "$tree" -name '*.sqlite' -print0 | sort -z | xargs -0 "$HOSTBOUND_BIN/metrics" --format csv >"$work/whole.csv" 2>/dev/null
 # Numerators, denominators and values add up; the intervals in the last two columns
 # need the steps, and merged rows have none.
+# So do waits in collectives: a part has the rows of some ranks, and does not know when the
+# others arrived.
 sums() { cut -d , -f 1-6 "$1"; }
-cmp <(sums "$work/merged.csv") <(sums "$work/whole.csv") || fail "the merged rows are not those of all reports in one process"
+alone() { grep -vE '^[a-z]+,(collective_wait|host_wait|host_bound)_ratio,' "$1"; }
+cmp <(sums "$work/merged.csv") <(alone "$work/whole.csv" | sums /dev/stdin) || fail "the merged rows are not those of all reports in one process"
 ! sed 1d "$work/merged.csv" | grep -v ',,$' || fail "merged rows have intervals"
 [ "$(wc -l <"$work/merged.csv")" -ge 19 ] || fail "metric rows are missing"
 
