@@ -10,7 +10,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/analysis/threads"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/names/native"
@@ -29,8 +28,8 @@ type gathering struct {
 
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
-	limited map[int32]*threads.Limited // by rank: a limit on CPU time that stops threads
-	called  map[place]tally            // calls, by place
+	limited map[int32]*cpuLimit // by rank: a limit on CPU time that stops threads
+	called  map[place]tally     // calls, by place
 	found   *evidence
 	sampled []findings.Fact // what samples of the CPU show that is a finding
 }
@@ -44,9 +43,9 @@ func (c *computer) gather(rep *Report, views []*view, found *evidence) []finding
 	for _, v := range views {
 		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
 	}
-	f.limited, f.called = map[int32]*threads.Limited{}, map[place]tally{}
+	f.limited, f.called = map[int32]*cpuLimit{}, map[place]tally{}
 	for _, v := range views {
-		f.limited[v.id] = c.threads.Limited(v.id)
+		f.limited[v.id] = c.threads.limited(v.id)
 	}
 	after := f.tally()
 	f.samples()
@@ -464,13 +463,13 @@ func (f *gathering) ahead() {
 
 // threads says which threads spin, and which have a whole core's work.
 func (f *gathering) threads() {
-	for _, b := range f.c.threads.Busy() {
+	for _, b := range f.c.threads.busy() {
 		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": fmt.Sprintf("Thread %d of rank %d", b.Thread, b.Rank)},
 			Numbers: map[string]float64{"on_share": b.Share, "asking_share": b.Asking}}
-		if b.Rank == threads.NoRank {
+		if b.Rank == noRank {
 			one.Names["thread"] = fmt.Sprintf("Thread %d of a process without a GPU", b.Thread)
 		}
-		if b.Spins() {
+		if b.spins() {
 			one.Is, one.Names["asks"] = []string{"spins"}, b.Call
 		}
 		f.add(one)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
-	"github.com/hostbound/hostbound/pkg/analysis/threads"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -87,7 +86,7 @@ type computer struct {
 
 	canFollow bool // ranks may wait for the one that fetches requests
 
-	threads *threads.Watch  // what they do as a whole
+	threads *threadWatch    // what they do as a whole
 	trace   *replay.Trace   // of the same rows, for what findings bring
 	marked  map[string]bool // names of forward-step markers, at the end
 
@@ -115,7 +114,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.trace = replay.New(h, c.store)
 	c.trace.Sample()
-	c.threads = threads.New(h)
+	c.threads = newThreadWatch(h)
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
 	sites := idle.NewSites()
 	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}

@@ -1,20 +1,20 @@
-package threads
+package gap
 
-// Limits of what is found.
+// Limits of what threads are said to do.
 const (
-	// period, 100 ms: how long a period of the kernel's limit on CPU time is where nobody changed
+	// quotaPeriod, 100 ms: how long a period of the kernel's limit on CPU time is where nobody changed
 	// it. Source: docs.kernel.org/scheduler/sched-bwc.html (cpu.cfs_period_us); Kubernetes does not
 	// change it (cpuCFSQuotaPeriod).
-	period = 100_000_000
-	// stopped, 1 ms: the shortest stop that counts, in ns. Source: the kernel's slice of CPU time
+	quotaPeriod = 100_000_000
+	// minStop, 1 ms: the shortest stop that counts, in ns. Source: the kernel's slice of CPU time
 	// is at most a few ms (sched_base_slice 3 ms); a shorter one is no end of a quota.
-	stopped = 1_000_000
-	// chance, 0.001: how likely instants at random have as much of a common phase. Source: the
+	minStop = 1_000_000
+	// quotaChance, 0.001: how likely instants at random have as much of a common phase. Source: the
 	// usual level of a test of which many are made.
-	chance = 0.001
-	// most, 25 %: of n instants at random and m with one phase the mean has the length m / (n + m);
+	quotaChance = 0.001
+	// mostScattered, 25 %: of n instants at random and m with one phase the mean has the length m / (n + m);
 	// its square is this where half of them have it.
-	most = 0.25
+	mostScattered = 0.25
 	// saturated, 90 %: the share of the run that a thread with one core's work is on a CPU at
 	// least. Source: queueing (a server that is busy 90 % of the time has nine in ten wait).
 	saturated = 0.9

@@ -1,10 +1,9 @@
-package threads_test
+package gap
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/analysis/threads"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
@@ -12,7 +11,7 @@ import (
 )
 
 // watch is what is known of a simulated run.
-func watch(t *testing.T, change func(*sim.Config)) *threads.Watch {
+func watch(t *testing.T, change func(*sim.Config)) *threadWatch {
 	t.Helper()
 	c := sim.Default()
 	c.Steps, c.ContextEvery, c.Warmup = 60, 0, 0
@@ -22,7 +21,7 @@ func watch(t *testing.T, change func(*sim.Config)) *threads.Watch {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	w := threads.New(src.Header())
+	w := newThreadWatch(src.Header())
 	if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +40,7 @@ func TestLimited(t *testing.T) {
 				}
 			})
 			for rank := range int32(2) {
-				l := w.Limited(rank)
+				l := w.limited(rank)
 				if (l != nil) != (kind == "quota") {
 					t.Errorf("%s, %.0f us, rank %d: %+v", kind, us, rank, l)
 				}
@@ -61,17 +60,17 @@ func TestBusy(t *testing.T) {
 		c.Helpers = []sim.Helper{{Name: "detokenizer", Busy: 0.96}, {Busy: 0.8}, {Busy: 1, Call: "sched_yield"}, {Busy: 0.3, Call: "sched_yield"}, {Busy: 0.97, Call: "memcpy"}}
 	})
 	var got []string
-	for _, b := range w.Busy() {
+	for _, b := range w.busy() {
 		what := "works"
-		if b.Spins() {
+		if b.spins() {
 			what = "spins in " + b.Call
 		}
-		if b.Rank == threads.NoRank {
+		if b.Rank == noRank {
 			what += " elsewhere"
 		}
 		got = append(got, what)
 	}
 	if want := []string{"spins in sched_yield", "works", "works elsewhere"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v: %+v", got, want, w.Busy())
+		t.Errorf("%v, want %v: %+v", got, want, w.busy())
 	}
 }

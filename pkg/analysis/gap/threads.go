@@ -1,0 +1,273 @@
+package gap
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// noRank is the number of processes without a GPU.
+const noRank = -1
+
+// threadWatch observes what threads of a run do as a whole, whether a GPU waits for them or not:
+// which has a whole core's work to do, which spins, and whether all are stopped together by a
+// limit on CPU time.
+//
+// It reads rows of the kinds run, os and api in the order of their start within a process, keeps a
+// few numbers of each thread, and of each process the instants at which threads came back.
+//
+// # Stopped
+//
+// A thread is stopped where it is off its CPU in no call: it had work, and was not let. Threads
+// that others keep off their CPU come back at any time. Those that a limit on CPU time stops
+// (cpu.cfs_quota_us, cpu.max) come back when the kernel's timer begins a new period, so that
+// these instants have one phase: that is what the Rayleigh test of circular statistics asks, by
+// which angles at random are told from those with a direction. Where the calls of the system were
+// not recorded, off its CPU may mean that it sleeps, and nothing is said.
+type threadWatch struct {
+	header    *event.Header
+	processes map[int32]*threadGroup
+	threads   map[who]*watchedThread
+	last      *watchedThread
+	lastWho   who
+}
+
+// threadGroup is what is known of the threads of a rank, or of all processes without a GPU.
+type threadGroup struct {
+	stops []threadStop // by the end, nearly
+	in    timeSpan     // what counts
+}
+
+// threadStop is a time in which a thread was off its CPU in no call, in ns.
+type threadStop struct {
+	From, To int64
+	Thread   int64
+}
+
+// watchedThread is what is known of one.
+type watchedThread struct {
+	process  *threadGroup
+	ran      int64
+	run      timeSpan // the last on a CPU
+	call     timeSpan // the call that ends last
+	poll     timeSpan // the last call that asks whether there is something, and comes back
+	polled   int64
+	polls    map[string]int64 // time in these, by name
+	pollName string
+	launches bool
+}
+
+type timeSpan struct{ from, to int64 }
+
+// newThreadWatch begins to watch a run. It watches nothing where the recording has no runs of threads.
+func newThreadWatch(h *event.Header) *threadWatch {
+	return &threadWatch{header: h, processes: map[int32]*threadGroup{}, threads: map[who]*watchedThread{}}
+}
+
+// Add observes the rows of a batch.
+func (w *threadWatch) Add(b *event.Batch) {
+	if w.header.Rows(event.Run) == 0 {
+		return
+	}
+	for i := range b.Len {
+		switch kind := b.Kind.Values[i]; kind {
+		case event.Run, event.OS, event.API:
+			id, ok := b.Thread.Get(i)
+			if !ok {
+				continue
+			}
+			t := w.thread(b, i, id)
+			at := timeSpan{max(b.Start.Values[i], t.process.in.from), min(b.End.Values[i], t.process.in.to)}
+			if at.from >= at.to {
+				continue
+			}
+			switch kind {
+			case event.Run:
+				if b.Columns.Has(event.ColCPU) {
+					if _, known := b.CPU.Get(i); known {
+						t.on(at, id)
+					}
+				}
+			case event.OS:
+				t.in(at, rowName(b, i), native.Asks(rowName(b, i)))
+			default:
+				class, _ := b.Class.Get(i)
+				t.launches = t.launches || class == event.Launch || class == event.GraphLaunch
+				t.in(at, rowName(b, i), cudaname.EffectOf(rowName(b, i))&cudaname.Polls != 0)
+			}
+		}
+	}
+}
+
+func rowName(b *event.Batch, i int) string { return string(b.Name.Get(i)) }
+
+// thread returns the thread of row i.
+func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
+	rank := int32(noRank)
+	if r, ok := b.Rank.Get(i); ok {
+		rank = r
+	}
+	of := who{rank, id}
+	if w.last != nil && w.lastWho == of { // Fast path: rows of a thread come together.
+		return w.last
+	}
+	t := w.threads[of]
+	if t == nil {
+		p := w.processes[rank]
+		if p == nil {
+			p = &threadGroup{in: w.span(rank)}
+			w.processes[rank] = p
+		}
+		t = &watchedThread{process: p, polls: map[string]int64{}}
+		w.threads[of] = t
+	}
+	w.last, w.lastWho = t, of
+	return t
+}
+
+// on observes that the thread is on a CPU.
+func (t *watchedThread) on(at timeSpan, id int64) {
+	at.from = max(at.from, t.run.to)
+	if at.from >= at.to {
+		return
+	}
+	// Off its CPU in no call: what covers the middle is why it is off.
+	if off := (timeSpan{t.run.to, at.from}); t.run.to > 0 && off.to-off.from >= minStop && len(t.process.stops) < maxStops {
+		if mid := off.from + (off.to-off.from)/2; t.call.from > mid || t.call.to < mid {
+			t.process.stops = append(t.process.stops, threadStop{off.from, off.to, id})
+		}
+	}
+	t.ran += at.to - at.from
+	t.run = at
+	t.asked(at, t.poll)
+}
+
+// in observes a call; polls tells whether it is one that asks and comes back, where it is on a CPU.
+func (t *watchedThread) in(at timeSpan, name string, polls bool) {
+	if at.to > t.call.to {
+		t.call = at
+	}
+	if !polls {
+		return
+	}
+	at.from = max(at.from, t.poll.to)
+	t.poll, t.pollName = at, name
+	t.asked(t.run, at)
+}
+
+// asked adds the time that the thread was on a CPU in a call that asks.
+func (t *watchedThread) asked(run, poll timeSpan) {
+	if ns := min(run.to, poll.to) - max(run.from, poll.from); ns > 0 {
+		t.polled += ns
+		t.polls[t.pollName] += ns
+	}
+}
+
+// cpuLimit is what is known of a limit on CPU time of a process.
+type cpuLimit struct {
+	Stops   []threadStop // those that it makes
+	Periods int          // periods in which it minStop threads
+	Threads int          // that were minStop
+	Ns      int64        // time in which any thread was minStop
+}
+
+// limited says what stops the threads of a rank, nil where nothing does in periods.
+func (w *threadWatch) limited(rank int32) *cpuLimit {
+	p := w.processes[rank]
+	if p == nil || !w.header.Records(event.OS, rank) || len(p.stops) == 0 {
+		return nil
+	}
+	stops := slices.Clone(p.stops)
+	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.To, b.To) })
+	// Threads that come back together are one instant of the test.
+	var ends []int64
+	for _, s := range stops {
+		if n := len(ends); n == 0 || s.To-ends[n-1] >= minStop {
+			ends = append(ends, s.To)
+		}
+	}
+	if !together(ends) {
+		return nil
+	}
+	l := &cpuLimit{Stops: stops, Periods: len(ends)}
+	threads, until := map[int64]bool{}, int64(math.MinInt64)
+	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.From, b.From) })
+	for _, s := range stops {
+		threads[s.Thread] = true
+		l.Ns += max(0, s.To-max(s.From, until))
+		until = max(until, s.To)
+	}
+	l.Threads = len(threads)
+	return l
+}
+
+// together tells whether instants have one phase of the period: by the Rayleigh test, in which
+// n R² of n angles at random is more than z with probability exp(-z), R being the length of
+// their mean.
+func together(at []int64) bool {
+	var x, y float64
+	for _, t := range at {
+		angle := 2 * math.Pi * float64(t%quotaPeriod) / quotaPeriod
+		x, y = x+math.Cos(angle), y+math.Sin(angle)
+	}
+	n, square := float64(len(at)), x*x+y*y
+	return square > -math.Log(quotaChance)*n && square > mostScattered*n*n
+}
+
+// busyThread is a thread that runs nearly all the time, or asks and comes back.
+type busyThread struct {
+	Rank     int32 // noRank for one of a process without a GPU
+	Thread   int64
+	Share    float64 // of the run, on a CPU
+	Call     string  // that it asks with mostScattered, "" for none
+	Asking   float64 // share of the run in calls that ask
+	Launches bool
+}
+
+// spins tells whether it asks for most of the time.
+func (b *busyThread) spins() bool { return b.Asking >= spinning }
+
+// busy returns, of runs with GPU work, the threads that spin, and those beside the launching ones that have a core's
+// work, the busiest first.
+func (w *threadWatch) busy() (all []busyThread) {
+	for of, t := range w.threads {
+		in := t.process.in
+		if t.ran == 0 || in.from == math.MinInt64 {
+			continue
+		}
+		whole := float64(in.to - in.from)
+		b := busyThread{Rank: of.rank, Thread: of.thread, Share: float64(t.ran) / whole, Asking: float64(t.polled) / whole, Launches: t.launches}
+		for name, ns := range t.polls {
+			if b.Call == "" || ns > t.polls[b.Call] || ns == t.polls[b.Call] && name < b.Call {
+				b.Call = name
+			}
+		}
+		if b.spins() || b.Share >= saturated && !t.launches {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b busyThread) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
+	})
+	return all
+}
+
+// timeSpan is that of the GPU work of a rank's report, of all reports for noRank: before it engines
+// load and compile, which keeps threads busy. Without any work it is all time.
+func (w *threadWatch) span(rank int32) timeSpan {
+	all := timeSpan{math.MaxInt64, math.MinInt64}
+	for i := range w.header.Reports {
+		r := &w.header.Reports[i]
+		if r.GPUStart != nil && r.GPUEnd != nil && (rank == noRank || slices.Contains(r.Ranks, rank)) {
+			all = timeSpan{min(all.from, *r.GPUStart), max(all.to, *r.GPUEnd)}
+		}
+	}
+	if all.from >= all.to {
+		return timeSpan{math.MinInt64, math.MaxInt64}
+	}
+	return all
+}
