@@ -29,6 +29,18 @@ func Folder(t testing.TB, kind string) string {
 	return dir
 }
 
+// Few is how many of its cases a test takes: short with -short, all where HOSTBOUND_ALL is set,
+// else some.
+func Few(short, some, all int) int {
+	switch {
+	case testing.Short():
+		return short
+	case os.Getenv("HOSTBOUND_ALL") != "":
+		return all
+	}
+	return some
+}
+
 // kept is how many simulated runs are remembered: tests that ask several things
 // of a run ask them one after the other.
 const kept = 16
