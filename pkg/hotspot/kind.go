@@ -95,11 +95,7 @@ func splitRoot(path string) (root, rest string) {
 
 // resultKind is what the last call or attribute of a path says of its result.
 func resultKind(path string) kind {
-	for suffix, k := range map[string]kind{
-		".cpu()": cpuKind, ".numpy()": numpyKind, ".tolist()": listKind, ".item()": numberKind, ".split()": unknownKind,
-		".shape": listKind, ".shape[]": numberKind, ".size()": numberKind, ".keys()": dictKind, ".values()": dictKind, ".items()": dictKind,
-		".cuda()": tensorKind,
-	} {
+	for suffix, k := range lexicon().results {
 		if strings.HasSuffix(path, suffix) {
 			return k
 		}

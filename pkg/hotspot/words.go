@@ -38,23 +38,24 @@ const (
 
 // lexicon is data/words.toml, read when it is first asked for: most commands never do.
 var lexicon = sync.OnceValue(func() (l struct {
-	lists map[wordList]map[string]bool
-	hints map[string]kind // words in names that people give to things of a kind
-	made  map[string]kind // plain functions with a kind of result
+	lists   map[wordList]map[string]bool
+	hints   map[string]kind // words in names that people give to things of a kind
+	made    map[string]kind // plain functions with a kind of result
+	results map[string]kind // the same of what paths end with
 }) {
 	var file struct {
-		List       map[wordList]struct{ Is, Words string }
-		Hint, Made map[kind]string
+		List               map[wordList]struct{ Is, Words string }
+		Hint, Made, Result map[kind]string
 	}
 	load("words", &file)
-	l.lists, l.hints, l.made = map[wordList]map[string]bool{}, map[string]kind{}, map[string]kind{}
+	l.lists, l.hints, l.made, l.results = map[wordList]map[string]bool{}, map[string]kind{}, map[string]kind{}, map[string]kind{}
 	for name, list := range file.List {
 		l.lists[name] = map[string]bool{}
 		for w := range strings.FieldsSeq(list.Words) {
 			l.lists[name][w] = true
 		}
 	}
-	for into, of := range map[*map[string]kind]map[kind]string{&l.hints: file.Hint, &l.made: file.Made} {
+	for into, of := range map[*map[string]kind]map[kind]string{&l.hints: file.Hint, &l.made: file.Made, &l.results: file.Result} {
 		for k, words := range of {
 			for w := range strings.FieldsSeq(words) {
 				(*into)[w] = k
