@@ -2,7 +2,6 @@ package compare
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	steps "github.com/hostbound/hostbound/pkg/step"
@@ -42,19 +41,7 @@ func (c *adviser) lostGraphs() bool {
 
 // launches is how many API calls that launch a kernel there are per step.
 func (s *side) launches() float64 {
-	n := 0.0
-	for name, one := range s.rows[calls] {
-		if isLaunch(name) {
-			n += one.count
-		}
-	}
-	return n
-}
-
-// isLaunch tells whether a call launches a kernel.
-func isLaunch(name string) bool {
-	return strings.HasPrefix(name, "cudaLaunchKernel") || strings.HasPrefix(name, "cuLaunchKernel") ||
-		strings.HasPrefix(name, "cudaLaunchCooperativeKernel") || strings.HasPrefix(name, "cuLaunchCooperativeKernel")
+	return s.average(s.samples.each(func(st *step, _ float64) float64 { return float64(st.work.Launches) }))
 }
 
 // fallback is what is known of the steps of a run that replay no graph where others

@@ -72,7 +72,8 @@ const (
 
 // measure computes the figures of the chosen steps.
 func measure(c choice, w weights, longer float64) *side {
-	s := measureFigures(c, w, longer)
+	s := measureFigures(c, w, longer, len(stepFigures))
+	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	for section := range stackTimes {
 		byName := map[string][]int{}
 		for id, name := range s.run.names[section].list {
@@ -157,33 +158,34 @@ func (s *side) measureHeld(idle, waits map[string][]int) map[string]*item {
 	return held
 }
 
-// measureFigures computes the figures of the chosen steps without the rows that go by
-// name.
-func measureFigures(c choice, w weights, longer float64) *side {
-	s := measureMeans(c, w, longer)
-	samples := s.samples
-	for name, f := range map[string]func(*step, float64) float64{
-		idleIn: idleInOf, idleOut: idleOutOf, duration: durationOf, gpuTime: gpuOf,
-	} {
-		s.figures[name] = samples.estimate(samples.each(f), us)
-	}
-	for name, f := range map[string]func(*step, float64) float64{
-		eagerKernels: eagerOf, graphKernels: graphOf, graphLaunches: replaysOf,
-	} {
-		s.figures[name] = samples.estimate(samples.each(f), 1)
-	}
-	gaps := samples.each(gapOf)
-	s.walls, s.gaps = samples.spread(samples.each(wallOf)), samples.spread(gaps)
-	s.figures[gap] = samples.estimate(gaps, us)
-	return s
+// stepFigures are the figures that are one number of each step; those of phases come first.
+var stepFigures = []struct {
+	name  string
+	of    func(s *step, gpus float64) float64
+	scale float64
+}{
+	{wall, wallOf, us},
+	{busyTime, busyOf, us},
+	{idleTime, idleOf, us},
+	{idleIn, func(s *step, gpus float64) float64 { return idleOf(s, gpus) - float64(s.inter) }, us},
+	{idleOut, func(s *step, _ float64) float64 { return float64(s.inter) }, us},
+	{duration, func(s *step, _ float64) float64 { return float64(s.extent) }, us},
+	{gpuTime, func(s *step, _ float64) float64 { return float64(s.gpu) }, us}, // full durations of what it runs
+	{gap, gapOf, us},
+	{eagerKernels, func(s *step, _ float64) float64 { return float64(s.work.Forward + s.work.Loose) }, 1},
+	{graphKernels, func(s *step, _ float64) float64 { return float64(s.work.Replayed) }, 1},
+	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},
 }
 
-// measureMeans computes the wall, busy and idle time of the chosen steps alone, which is
-// all that phases show.
-func measureMeans(c choice, w weights, longer float64) *side {
+// phaseFigures is how many of them phases show.
+const phaseFigures = 3
+
+// measureFigures computes the figures of the chosen steps without the rows that go by name: the
+// first n of stepFigures.
+func measureFigures(c choice, w weights, longer float64, n int) *side {
 	s := &side{run: c.run, samples: newSampleTable(c, w, longer), figures: map[string]value{}}
-	for name, f := range map[string]func(*step, float64) float64{wall: wallOf, busyTime: busyOf, idleTime: idleOf} {
-		s.figures[name] = s.samples.estimate(s.samples.each(f), us)
+	for _, f := range stepFigures[:n] {
+		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
 	}
 	return s
 }

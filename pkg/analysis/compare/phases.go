@@ -55,17 +55,17 @@ func (c *tester) comparePhase(name string) PhasePair {
 	one := &tester{&Comparison{opt: c.opt}}
 	p := PhasePair{Wall: Row{Name: wall}, Idle: Row{Name: idleTime}}
 	if c.target == nil {
-		one.base = measureMeans(a, nil, 1)
+		one.base = measureFigures(a, nil, 1, phaseFigures)
 		p.Baseline = one.base.phase()
 		return p
 	}
 	b := c.target.run.phase(name)
 	w := one.match(&a, &b)
-	p.Baseline, p.Target = measureMeans(a, nil, 1).phase(), measureMeans(b, nil, 1).phase()
+	p.Baseline, p.Target = measureFigures(a, nil, 1, phaseFigures).phase(), measureFigures(b, nil, 1, phaseFigures).phase()
 	if len(w) == 0 || !c.Comparable {
 		return p
 	}
-	one.base, one.target = measureMeans(a, w, 1), measureMeans(b, w, 1)
+	one.base, one.target = measureFigures(a, w, 1, phaseFigures), measureFigures(b, w, 1, phaseFigures)
 	one.Comparable = one.base.perRank() >= minSteps && one.target.perRank() >= minSteps
 	p.Matched = one.Comparable
 	p.Wall, p.Idle = one.figureRow(wall), one.figureRow(idleTime)

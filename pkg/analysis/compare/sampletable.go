@@ -360,21 +360,6 @@ func busyOf(s *step, _ float64) float64 { return float64(s.busy) }
 // idleOf is what of the period of all GPUs is not busy.
 func idleOf(s *step, gpus float64) float64 { return gpus*float64(s.period) - float64(s.busy) }
 
-// idleOutOf is the idle time between steps, idleInOf the rest of it.
-func idleOutOf(s *step, _ float64) float64 { return float64(s.inter) }
-func idleInOf(s *step, gpus float64) float64 {
-	return idleOf(s, gpus) - float64(s.inter)
-}
-
-// durationOf is the extent of the step, gpuOf the full durations of what it runs on GPUs.
-func durationOf(s *step, _ float64) float64 { return float64(s.extent) }
-func gpuOf(s *step, _ float64) float64      { return float64(s.gpu) }
-
-// Numbers of kernels launched one by one, run by replays, and of whole replays.
-func eagerOf(s *step, _ float64) float64   { return float64(s.work.Forward + s.work.Loose) }
-func graphOf(s *step, _ float64) float64   { return float64(s.work.Replayed) }
-func replaysOf(s *step, _ float64) float64 { return float64(s.work.Whole) }
-
 // gapOf is the time from the end of a step to the next one, NaN where there is
 // none.
 func gapOf(s *step, _ float64) float64 {
