@@ -103,9 +103,8 @@ func (s *isolation) take(b *event.Batch) {
 // right ones and are no excuse for wrong ones.
 var caveats = []string{
 	"NCCL kernels take", "the YES rests on idle GPUs alone", "the verdict is borderline", "graph replays recorded as a whole",
-	"graph replays have one row each", "kernel launches without a kernel", "have no launching call", "too few for reliable figures",
-	"if these are stalls within one benchmark", "what was not recorded in between divides them",
-	"how many GPUs run collectives together",
+	"kernel launches without a kernel", "have no launching call", "too few for reliable figures",
+	"are analysed: ", "how many GPUs run collectives together",
 }
 
 // about are the warnings that are about the steps.
