@@ -78,7 +78,7 @@ func activityOf(b *event.Batch, i int) activity {
 			return inCall
 		}
 	case event.OS:
-		if classed && (class == event.OSIO || class == event.OSWait || class == event.OSSleep) {
+		if classed && class != event.OSJoin && WaitsForOthers.Has(class) {
 			return waiting
 		}
 		return inCall

@@ -411,7 +411,7 @@ func (f *gathering) followers() map[int32]bool {
 		return nil
 	}
 	for k, v := range f.views {
-		if len(v.spells(fetching)) > 0 {
+		if len(v.spells(step.Fetching)) > 0 {
 			return f.c.followers(f.views[k+1:], v)
 		}
 	}

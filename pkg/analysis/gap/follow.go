@@ -5,21 +5,15 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// follow is when a thread waits for requests: fetching them, blocked inside a range that fetches,
-// or perhaps for the rank that does.
+// follow is when a thread waits for requests, or perhaps for the rank that fetches them.
 type follow struct {
-	until int64 // it is in a range that fetches
-	waits [ways]stat.Spells
+	step.Requester
+	waits [step.RequestWays]stat.Spells
 }
-
-const (
-	fetching = iota
-	following
-	ways
-)
 
 // canFollow tells whether ranks may wait for the one that fetches requests: all are of one report,
 // as clocks of several are not the same to the microsecond.
@@ -29,18 +23,14 @@ func canFollow(h *event.Header) bool {
 
 // fetch observes a range that fetches requests.
 func (w *follow) fetch(from, to int64) {
-	w.until = max(w.until, to)
-	w.waits[following].Add(from, to)
+	w.Fetches(to)
+	w.waits[step.Following].Add(from, to)
 }
 
 // call observes a call of the system.
 func (w *follow) call(class event.Class, from, to int64) {
-	others := class == event.OSIO || class == event.OSWait
-	if others || class == event.OSJoin || class == event.OSSleep {
-		w.waits[fetching].Add(from, min(to, w.until))
-	}
-	if others {
-		w.waits[following].Add(from, to)
+	for way, s := range w.Waits(class, from, to) {
+		w.waits[way].Add(s.From, s.To)
 	}
 }
 
@@ -73,7 +63,7 @@ func (v *view) spells(way int) (all stat.Spells) {
 func (c *computer) followers(views []*view, first *view) map[int32]bool {
 	follow := map[int32]bool{}
 	for _, v := range views {
-		if c.canFollow && v.spells(following).Follow(first.spells(fetching)) {
+		if c.canFollow && v.spells(step.Following).Follow(first.spells(step.Fetching)) {
 			follow[v.id] = true
 		}
 	}

@@ -60,9 +60,9 @@ type place struct {
 // hostIdle is what is known of idle time that has not ended.
 type hostIdle struct {
 	calls   calls
-	places  []place           // of slices in which a GPU may have been idle to their end
-	origin  int64             // start of the first slice that counts
-	waits   [ways][]stat.Span // for requests, of which a part may be in an open gap
+	places  []place                       // of slices in which a GPU may have been idle to their end
+	origin  int64                         // start of the first slice that counts
+	waits   [step.RequestWays][]stat.Span // for requests, of which a part may be in an open gap
 	late    []lateHost
 	segment int64 // start of the open segment
 }
@@ -162,7 +162,7 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 	case known && b.Correlation.Valid.Get(i):
 		until = min(max(end, from), to)
 	}
-	if len(h.waits[fetching])+len(h.waits[following]) == 0 && from >= max(now.Start, h.segment) { // Fast path
+	if len(h.waits[step.Fetching])+len(h.waits[step.Following]) == 0 && from >= max(now.Start, h.segment) { // Fast path
 		r.acc.host += until - from
 		d.log.Idle(hostKey, until-from)
 		d.log.Idle(otherKey, to-until)
@@ -170,7 +170,7 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 	}
 	host := stat.Span{From: from, To: until}
 	parts := stat.Union([]stat.Span{host})
-	if q := h.waits[fetching]; len(q) > 0 && host.Len() > 0 {
+	if q := h.waits[step.Fetching]; len(q) > 0 && host.Len() > 0 {
 		parts = stat.Subtract(parts, stat.Union(q))
 	}
 	if since := max(from, h.segment); since < to {
@@ -187,7 +187,7 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 func (r *rank) creditHost(parts []stat.Span) {
 	h, now := &r.hosts, r.walk.Slice()
 	var follows []stat.Span
-	if q := h.waits[following]; len(q) > 0 {
+	if q := h.waits[step.Following]; len(q) > 0 {
 		follows = stat.Intersection(parts, stat.Union(q))
 	}
 	clip := func(from, to int64) (ns, following int64) {

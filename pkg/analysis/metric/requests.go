@@ -3,40 +3,27 @@ package metric
 import (
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-)
-
-// The ways in which a rank waits for requests: fetching them, inside a range that fetches and
-// a call of the system that waits (for input, for others, or for time); or following the rank
-// that does, in a call that waits for input or others, wherever it is, or in a range that
-// fetches, where it may look for a message again and again.
-const (
-	fetching = iota
-	following
-	ways
 )
 
 // requests is when the launching threads of a rank wait for requests.
 type requests struct {
-	recorded bool               // there are rows of calls of the system
-	beside   bool               // other ranks have the same clock
-	waits    [ways]stat.Growing // of all threads
-	any      [ways]bool
-	spells   [ways]stat.Spells
+	recorded bool                           // there are rows of calls of the system
+	beside   bool                           // other ranks have the same clock
+	waits    [step.RequestWays]stat.Growing // of all threads
+	any      [step.RequestWays]bool
+	spells   [step.RequestWays]stat.Spells
 	follows  bool      // at the end: another rank that fetches
 	fetches  nameCache // ranges that fetch requests
 }
 
-// waitsForOthers are the classes of calls of the system that wait: of the time in them
-// hardly any is spent on a CPU.
-const waitsForOthers = 1<<event.OSIO | 1<<event.OSWait | 1<<event.OSJoin | 1<<event.OSSleep
-
 // observeFetch observes a range that may fetch requests, of a thread that launches.
 func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
 	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.is(&b.Name, i, fetchesRequests) {
-		h.fetching = max(h.fetching, e)
+		h.requester.Fetches(e)
 		if r.requests.beside && r.isMain(h) {
-			r.wait(following, b.Start.Values[i], e)
+			r.wait(step.Following, b.Start.Values[i], e)
 		}
 	}
 }
@@ -50,18 +37,18 @@ const mainLaunches = 10
 
 // observeCall observes a call of the system.
 func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
-	if class, ok := b.Class.Get(i); !ok || uint64(waitsForOthers)>>uint(class)&1 == 0 {
+	class, ok := b.Class.Get(i)
+	if !ok || !step.WaitsForOthers.Has(class) {
 		return
 	}
 	h := r.launching(b.Thread.Values[i])
 	if h == nil || !r.isMain(h) {
 		return
 	}
-	if h.fetching > t {
-		r.wait(fetching, t, min(e, h.fetching))
-	}
-	if r.requests.beside && (b.Class.Values[i] == event.OSIO || b.Class.Values[i] == event.OSWait) {
-		r.wait(following, t, e)
+	for way, s := range h.requester.Waits(class, t, e) {
+		if s.From < s.To && (way == step.Fetching || r.requests.beside) {
+			r.wait(way, s.From, s.To)
+		}
 	}
 }
 
@@ -91,11 +78,11 @@ func (r *rank) wait(way int, t, e int64) {
 // fetches is at work for the others there.
 func (c *computer) follow(window string) {
 	wait := func(r *rank) float64 {
-		if !r.requests.any[fetching] || len(r.gpus) == 0 {
+		if !r.requests.any[step.Fetching] || len(r.gpus) == 0 {
 			return 0
 		}
 		w := r.aggregate(window)
-		return float64(w.loaded[fetching]-w.busy) / float64(len(r.gpus))
+		return float64(w.loaded[step.Fetching]-w.busy) / float64(len(r.gpus))
 	}
 	most := 0.0
 	for _, r := range c.ranks {
@@ -103,7 +90,7 @@ func (c *computer) follow(window string) {
 	}
 	var first *rank
 	for _, r := range c.ranks {
-		r.requests.follows = first != nil && r.requests.spells[following].Follow(first.requests.spells[fetching])
+		r.requests.follows = first != nil && r.requests.spells[step.Following].Follow(first.requests.spells[step.Fetching])
 		if w := wait(r); first == nil && w > 0 && 2*w >= most {
 			first = r
 		}
@@ -145,11 +132,11 @@ func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
 		}
 		(*to)[scope] = t.loaded[way] - t.busy
 	}
-	if r.requests.any[fetching] {
-		add(&s.RequestWait, fetching)
+	if r.requests.any[step.Fetching] {
+		add(&s.RequestWait, step.Fetching)
 	}
 	if r.requests.follows {
-		add(&s.FollowWait, following)
+		add(&s.FollowWait, step.Following)
 	}
 }
 

@@ -114,8 +114,8 @@ func (f *figures) add(t *tally, r *rank) {
 		f.prep += gpus * t.prep
 		f.exposed += t.either - t.busy
 	}
-	if r.requests.any[fetching] {
-		f.waiting += t.loaded[fetching] - t.busy
+	if r.requests.any[step.Fetching] {
+		f.waiting += t.loaded[step.Fetching] - t.busy
 	}
 	if t.whole == 0 && !r.waitsUnknown {
 		f.waits += t.waits

@@ -3,6 +3,7 @@ package metric
 import (
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // tally is what was measured in some stretches of a rank's time.
@@ -16,13 +17,13 @@ type tally struct {
 	// follows another, and hostTail what no activity of the segment ends.
 	host, following, hostTail int64
 	// loaded is |waiting ∪ busy|, of each way of waiting, kept while the rank waits so at all.
-	loaded [ways]int64
+	loaded [step.RequestWays]int64
 	// ns, summed over threads. waited is the part of launch in which the thread
 	// waits for a full queue.
 	launch, graphLaunch, waited int64
 	// ns of the rank.
 	prep    int64
-	waiting [ways]int64
+	waiting [step.RequestWays]int64
 
 	kernels  int64 // kernels that start in the stretches
 	replayed int64 // rows that a graph replay ran, whole replays among them
@@ -57,10 +58,10 @@ func (t *tally) fields() [21]*int64 {
 // gpu is a device of a rank.
 type gpu struct {
 	device     int32
-	busy       stat.Growing       // all GPU activity
-	nccl, comm stat.Growing       // of it, NCCL's kernels and collectives by class
-	either     stat.Growing       // prep ∪ busy
-	loaded     [ways]stat.Growing // waiting ∪ busy
+	busy       stat.Growing                   // all GPU activity
+	nccl, comm stat.Growing                   // of it, NCCL's kernels and collectives by class
+	either     stat.Growing                   // prep ∪ busy
+	loaded     [step.RequestWays]stat.Growing // waiting ∪ busy
 
 	// It was busy until end, at which replay is the correlation of the graph replay that ran.
 	end, replay int64
@@ -84,7 +85,7 @@ type thread struct {
 	launch      stat.Growing // kernel-launch calls
 	graphLaunch stat.Growing // graph-launch calls
 	launches    int64        // how many of both
-	fetching    int64        // until when it fetches requests
+	requester   step.Requester
 	// full is when the thread waits for a full queue, either launch ∪ full; both
 	// are kept once it waits at all.
 	waits        bool
