@@ -22,12 +22,6 @@ type LowLoad struct {
 	Explains bool `json:"-"`
 }
 
-// Undecided tells whether calls of the system, had they been read, could say that a YES is
-// one of low load.
-func (r *Report) Undecided() bool {
-	return r.Verdict == Yes && r.Waits == nil && r.run.Source != "torch"
-}
-
 // LowOnLoad tells whether the answer is LOW LOAD.
 func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 

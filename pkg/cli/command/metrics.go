@@ -58,7 +58,6 @@ func planMetrics(p *Plan) (job, error) {
 		return planRuns(p)
 	}
 	m := planMeasurement(p, p.Files)
-	m.in.readCalls() // rows are the same as in the pipe, whatever limits verdict has
 	m.aimed()
 	return metering{m}, nil
 }
@@ -125,6 +124,7 @@ func planMeasurement(p *Plan, files []string) *measurement {
 		m.in.classes = func(h *event.Header) (event.ClassSet, bool) { return metric.HostClasses(h, m.opt) }
 	}
 	m.in.onePass, m.in.apart = readOnce(files), true
+	m.in.readCalls()
 	return m
 }
 

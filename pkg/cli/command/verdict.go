@@ -9,7 +9,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -97,28 +96,11 @@ func (d *deciding) report() (*verdict.Report, error) {
 		return nil, err
 	}
 	r := verdict.Decide(result, d.limits)
-	if r.Undecided() && d.mayReadCalls() {
-		for _, in := range d.inputs {
-			in.Done()
-		}
-		d.in.readCalls()
-		if result, err = d.result(); err != nil {
-			return nil, err
-		}
-		r = verdict.Decide(result, d.limits)
-	}
 	if d.point(result) {
 		r = verdict.Decide(result, d.limits)
 	}
 	r.History = d.history.compare(result)
 	return r, nil
-}
-
-// mayReadCalls tells whether reading reports again may give calls of the system, which were
-// left out of them the first time. Only a YES takes them: they say whether the threads that
-// launch wait for requests, and a NO shall not take longer.
-func (d *deciding) mayReadCalls() bool {
-	return !readOnce(d.in.files) && d.in.host == nil && slices.ContainsFunc(d.inputs, func(in *source.Input) bool { return in.Fresh })
 }
 
 // readCalls has the calls of the system read that tell of waits for requests.
