@@ -39,13 +39,7 @@ def main(args):
     address = os.environ.get("DASK_SCHEDULER_ADDRESS")
     if args[:1] == ["--scheduler"]:
         address, args = args[1], args[2:]
-    if len(args) < 2:
-        sys.exit(__doc__)
-    tree, out, *options = args
-    tree, out = os.path.abspath(tree), os.path.abspath(out)
-    reports = archive_units.units(tree, options)
-    if not reports:
-        sys.exit(f"archive_dask: error: {tree}: no reports in it")
+    tree, out, options, reports = archive_units.arguments(args, __doc__, "archive_dask")
 
     from distributed import Client, as_completed  # here, so that usage can be had without it
 

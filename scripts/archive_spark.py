@@ -15,7 +15,6 @@ At the end the failures are listed with their reasons. Exit status: 0 all done,
 2 some failed.
 """
 
-import os
 import shlex
 import sys
 
@@ -23,13 +22,7 @@ import archive_units
 
 
 def main(args):
-    if len(args) < 2:
-        sys.exit(__doc__)
-    tree, out, *options = args
-    tree, out = os.path.abspath(tree), os.path.abspath(out)
-    reports = archive_units.units(tree, options)
-    if not reports:
-        sys.exit(f"archive_spark: error: {tree}: no reports in it")
+    tree, out, options, reports = archive_units.arguments(args, __doc__, "archive_spark")
 
     from pyspark.sql import SparkSession  # here, so that usage can be had without it
 

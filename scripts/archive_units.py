@@ -7,6 +7,18 @@ import sys
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 
 
+def arguments(args, doc, name):
+    """Returns the tree, the archive, the options and the reports of a command line, or ends."""
+    if len(args) < 2:
+        sys.exit(doc)
+    tree, out, *options = args
+    tree, out = os.path.abspath(tree), os.path.abspath(out)
+    reports = units(tree, options)
+    if not reports:
+        sys.exit(f"{name}: error: {tree}: no reports in it")
+    return tree, out, options, reports
+
+
 def units(tree, options):
     """Returns the reports of a tree, or with --runs its directories of reports."""
     runs = ["--runs"] if "--runs" in options else []

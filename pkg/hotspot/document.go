@@ -216,7 +216,7 @@ func sentence(note string) string {
 	if note == "" {
 		return ""
 	}
-	return " " + strings.ToUpper(note[:1]) + strings.TrimSuffix(note[1:], ".") + "."
+	return " " + report.Capital(strings.TrimSuffix(note, ".")) + "."
 }
 
 // functionTable lists the functions; of several profiles the time in each.

@@ -133,3 +133,11 @@ func (t Text) String() string {
 
 // printable is a text without what a terminal or a page would obey.
 func printable(s string) string { return table.Printable(s) }
+
+// Capital is a text that begins a sentence.
+func Capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -97,7 +97,7 @@ func (rep *Report) last() report.Text {
 func (rep *Report) summary(s *report.Section) {
 	i := &rep.Idle
 	if text := event.WorkloadText(rep.Workload); text != "" {
-		s.Say("%s%s; steps have no phases.", strings.ToUpper(text[:1]), text[1:])
+		s.Say("%s; steps have no phases.", report.Capital(text))
 	}
 	if i.WindowUs == 0 {
 		return
@@ -172,7 +172,7 @@ func (rep *Report) findings(s *report.Section) {
 		list = append([]findings.Finding{*rep.First}, list...)
 	}
 	for _, f := range list {
-		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), rep.gain(&f), f.Text, sentence(f.Do), sourceOf(&f))
+		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), rep.gain(&f), f.Text, report.Capital(f.Do), sourceOf(&f))
 	}
 	if p := rep.Pair; p != nil {
 		s.Say("Gains do not add up: %s and %s together bring %s%s.", rep.Findings[p.Of[0]].Pattern, rep.Findings[p.Of[1]].Pattern, report.Micros(p.GainUs), rep.per())
@@ -196,14 +196,6 @@ func (rep *Report) gain(f *findings.Finding) string {
 		return fmt.Sprintf(", %s%s", report.Micros(*f.GainUs), rep.per())
 	}
 	return fmt.Sprintf(", %s%s (%s to %s)", report.Micros(*f.GainUs), rep.per(), report.Micros(f.CIUs[0]), report.Micros(f.CIUs[1]))
-}
-
-// sentence begins a text with a capital letter.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // sourceOf is the function that a finding is about, in brackets.

@@ -31,11 +31,11 @@ const StepsSection = "Steps over time"
 func (r *Report) Document() *report.Document {
 	d, first := report.New(r.title())
 	if text := event.WorkloadText(r.Workload); text != "" {
-		first.Say("%s; steps have no phases.", capital(text))
+		first.Say("%s; steps have no phases.", report.Capital(text))
 	}
 	first.Say("%s", r.why())
 	if f := r.first(); f != nil {
-		first.Say("First target: %s. %s.", report.Name(f.Name), capital(f.Text))
+		first.Say("First target: %s. %s.", report.Name(f.Name), report.Capital(f.Text))
 	}
 	if s := r.run.Span; s != nil && r.run.Window == metric.WindowBenchmark {
 		first.Say("The benchmark window is %s long, from %s to %s of the recording.%s",
@@ -143,7 +143,7 @@ func (s *Scope) bound() string {
 func (r *Report) doubts() (text string) {
 	for _, reason := range r.Reasons {
 		if reason != noSteps(r.run) {
-			text += " " + capital(reason) + "."
+			text += " " + report.Capital(reason) + "."
 		}
 	}
 	return text
@@ -179,7 +179,7 @@ func (s *Scope) signals() string {
 			all = append(all, one.name)
 		}
 	}
-	return fmt.Sprintf(" %s: %s.", capital(report.Counted(len(all), "independent signal")), strings.Join(all, ", "))
+	return fmt.Sprintf(" %s: %s.", report.Capital(report.Counted(len(all), "independent signal")), strings.Join(all, ", "))
 }
 
 // worst returns the scope that the explanation is about: the phase that the
@@ -228,7 +228,7 @@ func (r *Report) next() report.Text {
 
 // heading names a scope with its verdict, where that counts, and what it is of.
 func (r *Report) heading(s *Scope) string {
-	title := capital(r.about(s))
+	title := report.Capital(r.about(s))
 	if r.Verdict != Inconclusive {
 		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Over, s.Applicable)
 		if s.Raised {
@@ -312,20 +312,20 @@ func (r *Report) interpretation(d *report.Section) {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
 		case s.Raised:
 			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s; %s of the time has a host cause.",
-				capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
+				report.Capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
 		case s.Verdict == Yes:
 			d.Item("%s: the GPUs are idle %s of the time%s; removing all idle time would %s.",
-				capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
+				report.Capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
 		case s.Over > 0:
 			d.Item("%s: %s over the limit (YES needs 2); the GPUs are idle %s of the time.",
-				capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
+				report.Capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
 		default:
-			d.Item("%s: healthy; the GPUs are idle %s of the time.", capital(r.about(s)), percent(s.value[gpuIdle]))
+			d.Item("%s: healthy; the GPUs are idle %s of the time.", report.Capital(r.about(s)), percent(s.value[gpuIdle]))
 		}
 	}
 	if s := &r.Scopes[0]; s.value[backpressure] != nil && *s.value[backpressure] >= worthSaying {
 		d.Item("%s: launching threads wait for a full queue %s of the time. That is not launch overhead: the GPUs have work queued then.",
-			capital(r.about(s)), percent(s.value[backpressure]))
+			report.Capital(r.about(s)), percent(s.value[backpressure]))
 	}
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
 		d.Item("Low load was not checked: %s.", r.LowLoadUnknown)
@@ -346,10 +346,10 @@ func (r *Report) lengths(d *report.Section) {
 		if p.P50 != nil {
 			length = fmt.Sprintf("P50 %s, P90 %s per step; ", report.Micros(*p.P50/1e3), report.Micros(*p.P90/1e3))
 		}
-		d.Item("%s: %s%s.", capital(scopeNames[p.Phase]), length, graphs)
+		d.Item("%s: %s%s.", report.Capital(scopeNames[p.Phase]), length, graphs)
 	}
 	if h := r.Handoff; h.Wall != nil {
-		text := fmt.Sprintf("%s: %s per step", capital(step.SteadySteps), report.Micros(*h.Wall))
+		text := fmt.Sprintf("%s: %s per step", report.Capital(step.SteadySteps), report.Micros(*h.Wall))
 		if h.Kernels != nil {
 			text += fmt.Sprintf(", %s kernels", report.Digits(*h.Kernels))
 		}
@@ -420,7 +420,7 @@ func (r *Report) nextSteps(d, loop *report.Section) {
 		return
 	}
 	if r.LowOnLoad() {
-		d.Item("%s.", capital(moreLoad))
+		d.Item("%s.", report.Capital(moreLoad))
 		return
 	}
 	s := r.worst()
@@ -462,6 +462,3 @@ func hidden(v, limit float64) bool {
 
 // percent shows a ratio, "unknown" where there is none.
 func percent(v *float64) string { return percentOr(v, "unknown") }
-
-// capital is a text with its first letter in upper case.
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

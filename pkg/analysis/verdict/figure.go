@@ -34,7 +34,7 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 	s.table(table)
 	alt = fmt.Sprintf("%d of %d metrics are over the limit.", s.Over, s.Applicable)
 	if over := s.evidence(); over != "" {
-		alt += " " + capital(over) + "."
+		alt += " " + report.Capital(over) + "."
 	}
 	return title, alt, p, table
 }

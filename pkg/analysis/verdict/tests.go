@@ -27,7 +27,7 @@ func (r *Report) scopeTests() []report.Test {
 		s := &r.Scopes[i]
 		t := report.Test{Name: "the host does not hold the GPUs back in the " + r.about(s)}
 		if s.Verdict == Yes {
-			t.Failure = capital(s.evidence()) + "."
+			t.Failure = report.Capital(s.evidence()) + "."
 			if r.LowOnLoad() {
 				t.Failure = lowLoadAnswer + ", not host overhead. " + t.Failure
 			}

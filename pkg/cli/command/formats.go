@@ -156,22 +156,21 @@ func newOutput(c *cli.Call, command string) (*output, error) {
 	asked := w.asked != "" && c.Bool(w.asked) || o.brief
 	can := slices.Concat(w.report, w.rows)
 	switch {
+	case o.brief:
+		can = []string{formatJSON}
 	case asked:
 		can = w.report
 	case w.must:
 		can = w.rows
 	}
 	var err error
-	if o.brief {
-		can = []string{formatJSON}
-	}
-	o.format, err = w.decide(c, can, asked)
+	o.format, err = w.decide(c, can, asked, o.brief)
 	o.reports = asked || !slices.Contains(w.rows, atRest(o.format))
 	return o, cmp.Or(o.checkReplaced(), err)
 }
 
 // decide is newOutput's choice among the formats that can be.
-func (w *writes) decide(c *cli.Call, can []string, asked bool) (string, error) {
+func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, error) {
 	path, ext := c.OutputPath(), ""
 	if !cli.IsStream(path) {
 		ext = extension(path)
@@ -181,19 +180,19 @@ func (w *writes) decide(c *cli.Call, can []string, asked bool) (string, error) {
 	ends := "end the name in " + cli.Or(w.extensions(can))
 	switch {
 	case c.IsSet("format"):
-		return w.given(c, can, byName, asked)
+		return w.given(c, can, byName, asked, brief)
 	case ext != "" && byName == "":
 		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
-	case !fits && len(can) == 1 && byName != "":
-		return "", cli.Misuse("--brief is "+can[0], ends)
+	case byName != "" && !fits && brief:
+		return "", cli.Misuse("--brief is "+formatJSON, ends)
 	case byName != "" && !fits && asked:
 		return "", w.noRows(ends)
 	case byName != "" && !fits:
 		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, ends)
 	case byName != "":
 		return byName, nil
-	case len(can) == 1:
-		return can[0], nil
+	case brief:
+		return formatJSON, nil
 	case asked || w.reports() || c.ToTerminal() && len(w.report) > 0 && !w.must:
 		return formatText, nil
 	case c.ToTerminal():
@@ -203,12 +202,12 @@ func (w *writes) decide(c *cli.Call, can []string, asked bool) (string, error) {
 }
 
 // given is the format of --format, refused where the output cannot have it.
-func (w *writes) given(c *cli.Call, can []string, byName string, asked bool) (string, error) {
+func (w *writes) given(c *cli.Call, can []string, byName string, asked, brief bool) (string, error) {
 	format, path := c.String("format"), c.OutputPath()
 	switch {
 	case slices.Contains(can, format):
-	case len(can) == 1:
-		return "", cli.Misuse("--brief is "+can[0], "leave --format out")
+	case brief:
+		return "", cli.Misuse("--brief is "+formatJSON, "leave --format out")
 	case asked:
 		return "", w.noRows("or none, or end the name of the output in " + cli.Or(w.extensions(can)))
 	default:
