@@ -56,6 +56,7 @@ var sections = []section{
 	{"repeats", "what are several runs a side worth?", runRepeats},
 	{"tails", "are slow steps found where the mean is equal?", runTails},
 	{"nights", "is a gate on a history of runs green where nothing changed, and red where something did?", runNights},
+	{"archive", "are the runs of an archive named that are not as the others, by what is wrong with them, and no others?", runArchive},
 	{"verdict", "do the ratios' intervals hold the truth, and is a verdict that could be the other called borderline?", runVerdict},
 	{"diff", "are rows flagged where something changed, and only there?", runDiff},
 }

@@ -35,7 +35,10 @@ run it prints the breakdown.
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports
 of one run, separated by commas or as a pattern in quotes. What differs from one
 start of an engine to the next is in the answer only where each side has several
-runs: give --baseline and --target once for each. Three per side are recommended.`,
+runs: give --baseline and --target once for each. Three per side are recommended.
+
+Of an archive (--archive, rows that metrics --runs wrote) it says which of its runs, or
+groups of runs, are not as the others, and which part of the step differs most.`,
 	Status: ", 1 where a condition of --fail-on is met",
 	Examples: []string{
 		"diff v1.sqlite v2.sqlite",
@@ -45,11 +48,17 @@ runs: give --baseline and --target once for each. Three per side are recommended
 		"diff v1.sqlite --save-baseline main && diff --baseline main v2.sqlite --fail-on regression",
 		"diff --why v1.sqlite v2.sqlite",
 		"diff v1.sqlite v2.sqlite --flame idle.pb.gz && go tool pprof -http : -diff_base idle.baseline.pb.gz idle.pb.gz",
+		"diff --archive runs.parquet --group-by node",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, isolateFlags, selectFlags),
-	Run:     planned("diff", planDiff),
+	Flags:   slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, archiveFlags, isolateFlags, selectFlags),
+	Run: func(c *cli.Call) (int, error) {
+		if c.IsSet("archive") {
+			return planned("diff", planArchive)(c)
+		}
+		return planned("diff", planDiff)(c)
+	},
 }
 
 // statusFound is the exit status of diff where a --fail-on condition is met.

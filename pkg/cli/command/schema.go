@@ -39,9 +39,10 @@ var (
 	hotspotsJSON = contract{"hotspots/1", reflect.TypeFor[profiled]()}
 	typesJSON    = contract{"types/1", reflect.TypeFor[hotspot.Catalogue]()}
 	doctorJSON   = contract{"doctor/1", reflect.TypeFor[doctor.Diagnosis]()}
+	outliersJSON = contract{"outliers/1", reflect.TypeFor[metric.Outliers]()}
 	briefJSON    = contract{"brief/1", reflect.TypeFor[report.Brief]()}
 
-	contracts = []contract{verdictJSON, diffJSON, gapsJSON, whatifJSON, hotspotsJSON, typesJSON, doctorJSON, briefJSON}
+	contracts = []contract{verdictJSON, diffJSON, gapsJSON, whatifJSON, hotspotsJSON, typesJSON, doctorJSON, outliersJSON, briefJSON}
 )
 
 // document is a value of the type of a contract, or a pointer to one.
@@ -209,6 +210,8 @@ func writeSchema(c *cli.Call, command string) error {
 	switch {
 	case w.brief && c.Bool(briefFlag.Name):
 		s = briefJSON.schema()
+	case c.Has("archive") && c.IsSet("archive"):
+		s = outliersJSON.schema()
 	case c.Has("types") && c.Bool("types"):
 		s = typesJSON.schema()
 	case w.json.of != nil && (!w.must || c.Bool(w.asked)):
