@@ -127,7 +127,7 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			ids := b.column("uuid")
 			for i := range b.n {
 				if id := string(ids.Text(i)); id != "" {
-					r.uuids = append(r.uuids, id)
+					r.machine.uuids = append(r.machine.uuids, id)
 				}
 			}
 			return nil
@@ -136,10 +136,10 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			return err
 		}
 	}
-	if err := r.readUUIDs(s, columns); err != nil {
+	if err := r.machine.readUUIDs(s, columns); err != nil {
 		return err
 	}
-	return r.readDevices(s, columns)
+	return r.machine.readDevices(s, columns)
 }
 
 // version returns s if it looks like a version number, so that nothing else

@@ -216,20 +216,9 @@ var profilerCalls = map[string]int8{
 	"cudaProfilerStart": startsProfiler, "cuProfilerStart": startsProfiler,
 }
 
-// collectFacts takes over what the loaders have counted.
-func (r *report) collectFacts(loaders []*loader) {
+// findClasses finds of which tracks anything is known, and what the header says of all rows.
+func (r *report) findClasses() {
 	var classes tally
-	for _, l := range loaders {
-		for n := range l.trackFacts {
-			r.trackFacts = grown(r.trackFacts, int32(n), noTrackFacts)
-			r.trackFacts[n].add(&l.trackFacts[n])
-		}
-		for n := range l.threadFacts {
-			r.threadFacts = grown(r.threadFacts, int32(n), noThreadFacts)
-			r.threadFacts[n].add(&l.threadFacts[n])
-		}
-		r.profiler = append(r.profiler, l.profiler...)
-	}
 	for n := range r.trackFacts {
 		f, t := &r.trackFacts[n], r.tracks[n]
 		t.active, t.allreduce = f.classes.sum()+f.graphs > 0, f.classes[tallyAllreduce] > 0

@@ -25,36 +25,21 @@ type report struct {
 	onlyCallers bool
 	callers     []bool
 	calling     map[thread]bool
-	dropped     [][event.MaxKinds]int64 // the other ones, by number of the process
-	info        event.Report            // what the stream's header says of it
+	info        event.Report // what the stream's header says of it
 	strings     stringTable
 
+	found
 	tracks    []*track
 	threads   []*thread
 	processes []process
 	// stacksLoaded waits until stacks are read, and returns the error.
 	stacksLoaded func() error
 
-	runs     []runs  // of each process
-	slots    []int32 // of each process in ranks, noSlot for none
-	ranks    []rankID
-	domains  map[domainKey]domainName
-	apiNames map[int64]bool // the strings that name API calls
-	stacks   stackTable
-	chains   map[string]*chains // by table of callchains, once stacksLoaded has returned
-
-	replayed int64 // GPU rows that a graph replay ran
-	eager    int64 // kernels that none ran
-	work     work
-	untimed  int64            // whole-graph rows without times
-	zeros    int64            // rows of the GPU from 0 to 0
-	nameless int64            // calls of the system's libraries, without a name
-	noCalls  int64            // rows among the API calls that are neither calls nor stacks
-	unusable map[string]int64 // rows without usable times, by table
-
-	trackFacts  []trackFacts   // by number of the track
-	threadFacts []threadFacts  // by number of the thread
-	profiler    []profilerCall // in order of start
+	runs   []runs  // of each process
+	slots  []int32 // of each process in ranks, noSlot for none
+	ranks  []rankID
+	stacks stackTable
+	chains map[string]*chains // by table of callchains, once stacksLoaded has returned
 
 	own map[thread]bool // threads of the profiler
 	// origin is the UTC time that the report's time 0 stands for, if clocked.
@@ -62,12 +47,7 @@ type report struct {
 	clocked bool
 	// comparable: its times are on the clock of the stream.
 	comparable bool
-	uuids      []string             // of the machine's GPUs, where the export has them
-	gpus       map[cudaDevice]int64 // which of the machine's a process uses, likewise
-	gpuNodes   map[int64]int32      // NUMA nodes of the machine's GPUs, likewise
-	gpuUUIDs   map[int64]string     // likewise
-	// deviceUUIDs are those of processes' devices, which may be parts of a GPU (MIG), likewise.
-	deviceUUIDs map[cudaDevice]string
+	machine    machine
 }
 
 // limits are what a reader may use.
@@ -112,7 +92,7 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, host: opts.Host, pause: opts.Pause, onlyCallers: opts.Callers, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}, unusable: map[string]int64{}}
+	r := &report{path: path, store: store, limits: limits, host: opts.Host, pause: opts.Pause, onlyCallers: opts.Callers, found: newFound()}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}

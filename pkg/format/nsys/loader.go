@@ -1,7 +1,6 @@
 package nsys
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
@@ -15,22 +14,7 @@ type loader struct {
 	shared  *interner
 	columns map[string][]string // of the export's tables
 
-	unusable map[string]int64     // rows without usable times, by table
-	kinds    map[event.Kind]int64 // rows
-	domains  map[domainKey]domainName
-	apiNames map[int64]bool // the strings that name API calls
-	untimed  int64          // whole-graph rows without times
-	zeros    int64          // rows of the GPU from 0 to 0
-	nameless int64          // calls of the system's libraries, without a name
-	noCalls  int64          // rows among the API calls that are neither calls nor stacks
-	replayed int64          // GPU rows that a graph replay ran
-	eager    int64          // kernels that none ran
-	work     work
-
-	trackFacts  []trackFacts  // by number of the track
-	threadFacts []threadFacts // by number of the thread
-	profiler    []profilerCall
-	dropped     [][event.MaxKinds]int64 // rows about host threads that nobody wants, by number of the process
+	found
 
 	scanner scanner // nil before its first task
 	caches
@@ -48,8 +32,7 @@ type loader struct {
 // all loaders of the report have in common.
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	return &loader{
-		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store),
-		unusable: map[string]int64{}, kinds: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{},
+		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store), found: newFound(),
 	}
 }
 
@@ -232,36 +215,16 @@ func (r *report) collect(loaders []*loader) {
 	r.info.Rows = map[string]int64{}
 	r.runs, r.dropped = make([]runs, len(r.processes)), make([][event.MaxKinds]int64, len(r.processes))
 	for _, l := range loaders {
-		for kind, n := range l.kinds {
-			r.info.Rows[event.Kinds[kind]] += n
-		}
-		for table, n := range l.unusable {
-			r.unusable[table] += n
-		}
-		for key, d := range l.domains {
-			if old, ok := r.domains[key]; !ok || d.row < old.row {
-				r.domains[key] = d
-			}
-		}
+		r.found.add(&l.found)
 		for n, of := range l.processes {
 			r.runs[n].events = append(r.runs[n].events, of.events...)
 			r.runs[n].calls = append(r.runs[n].calls, of.calls...)
 			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
 			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
 		}
-		for n := range l.dropped {
-			for kind, rows := range l.dropped[n] {
-				r.dropped[n][kind] += rows
-			}
-		}
-		maps.Copy(r.apiNames, l.apiNames)
-		r.untimed += l.untimed
-		r.noCalls += l.noCalls
-		r.zeros += l.zeros
-		r.nameless += l.nameless
-		r.replayed += l.replayed
-		r.eager += l.eager
-		r.work.add(l.work)
 	}
-	r.collectFacts(loaders)
+	for kind, n := range r.kinds {
+		r.info.Rows[event.Kinds[kind]] = n
+	}
+	r.findClasses()
 }

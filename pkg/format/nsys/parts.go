@@ -63,7 +63,7 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 			}
 		}
 		if k == len(r.parts) {
-			r.parts = append(r.parts, parts{number: int32(k), id: id, gpus: rep.uuids})
+			r.parts = append(r.parts, parts{number: int32(k), id: id, gpus: rep.machine.uuids})
 		}
 		if err := r.parts[k].add(p); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 // of it. Without clocks nobody knows which comes first.
 func (r *report) continues(s *parts, n int) bool {
 	return r.clocked && r.comparable &&
-		sameGPUs(r.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
+		sameGPUs(r.machine.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
 }
 
 // add adds a part where it belongs in time.

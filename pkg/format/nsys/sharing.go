@@ -11,31 +11,41 @@ import (
 // cudaDevice is a GPU as one process numbers it.
 type cudaDevice struct{ pid, device int64 }
 
+// machine is what an export says of the GPUs of the machine, as far as it does.
+type machine struct {
+	uuids    []string             // of all of them, which tell machines apart
+	gpus     map[cudaDevice]int64 // which of the machine's a process uses
+	gpuNodes map[int64]int32      // their NUMA nodes
+	gpuUUIDs map[int64]string
+	// deviceUUIDs are those of processes' devices, which may be parts of a GPU (MIG).
+	deviceUUIDs map[cudaDevice]string
+}
+
 // readDevices reads which GPU of the machine the devices of processes are.
-func (r *report) readDevices(s scanner, columns map[string][]string) error {
+func (m *machine) readDevices(s scanner, columns map[string][]string) error {
 	return scanAll(s, columns, deviceTable, ints("pid", "cudaId", "gpuId"), func(b *block) error {
 		pids, devices, gpus := b.column("pid"), b.column("cudaId"), b.column("gpuId")
 		for i := range b.n {
 			if pids.Null[i] || devices.Null[i] || gpus.Null[i] {
 				continue
 			}
-			if r.gpus == nil {
-				r.gpus = map[cudaDevice]int64{}
+			if m.gpus == nil {
+				m.gpus = map[cudaDevice]int64{}
 			}
-			r.gpus[cudaDevice{pids.Int[i], devices.Int[i]}] = gpus.Int[i]
+			m.gpus[cudaDevice{pids.Int[i], devices.Int[i]}] = gpus.Int[i]
 		}
 		return nil
 	})
 }
 
 // readUUIDs reads which GPU is which on any machine.
-func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
-	r.gpuUUIDs, r.deviceUUIDs = map[int64]string{}, map[cudaDevice]string{}
+func (m *machine) readUUIDs(s scanner, columns map[string][]string) error {
+	m.gpuUUIDs, m.deviceUUIDs = map[int64]string{}, map[cudaDevice]string{}
 	err := scanAll(s, columns, gpuTable, append(ints("id"), textColumns("uuid")...), func(b *block) error {
 		ids, uuids := b.column("id"), b.column("uuid")
 		for i := range b.n {
 			if !ids.Null[i] {
-				r.gpuUUIDs[ids.Int[i]] = string(uuids.Text(i))
+				m.gpuUUIDs[ids.Int[i]] = string(uuids.Text(i))
 			}
 		}
 		return nil
@@ -47,7 +57,7 @@ func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
 		pids, devices, uuids := b.column("pid"), b.column("cudaId"), b.column("uuid")
 		for i := range b.n {
 			if uuid := string(uuids.Text(i)); uuid != "" && !pids.Null[i] && !devices.Null[i] {
-				r.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = uuid
+				m.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = uuid
 			}
 		}
 		return nil
@@ -56,15 +66,15 @@ func (r *report) readUUIDs(s scanner, columns map[string][]string) error {
 
 // gpuOf identifies the GPU, or the part of one, that a process calls a device: by its UUID
 // where that is known, else by its number on the machine; "" where neither is.
-func (r *report) gpuOf(d cudaDevice) string {
-	if uuid := r.deviceUUIDs[d]; uuid != "" {
+func (m *machine) gpuOf(d cudaDevice) string {
+	if uuid := m.deviceUUIDs[d]; uuid != "" {
 		return uuid
 	}
-	gpu, ok := r.gpus[d]
+	gpu, ok := m.gpus[d]
 	if !ok {
 		return ""
 	}
-	return cmp.Or(r.gpuUUIDs[gpu], localGPU+strconv.FormatInt(gpu, 10))
+	return cmp.Or(m.gpuUUIDs[gpu], localGPU+strconv.FormatInt(gpu, 10))
 }
 
 // localGPU begins what identifies a GPU in its report alone.
@@ -88,7 +98,7 @@ func (r *report) sharers() map[string][]sharer {
 		if !t.active || t.slot == noSlot {
 			continue
 		}
-		gpu := r.gpuOf(cudaDevice{t.process.pid(), t.device})
+		gpu := r.machine.gpuOf(cudaDevice{t.process.pid(), t.device})
 		if gpu == "" {
 			continue
 		}
@@ -125,7 +135,7 @@ func (r *Reader) warnOfSharing() {
 		}
 		if shared > 0 {
 			unless := ""
-			if len(rep.deviceUUIDs) == 0 { // before schema 3.24
+			if len(rep.machine.deviceUUIDs) == 0 { // before schema 3.24
 				unless = " (unless it is divided into instances, MIG, of which this version of the export tells nothing)"
 			}
 			h := &r.header.Reports[i]

@@ -45,7 +45,7 @@ func (r *report) readTopology(s scanner, columns map[string][]string) error {
 		r.info.Sockets = place(r.info.Sockets, *c.CPU, c.Socket)
 		r.info.Nodes = place(r.info.Nodes, *c.CPU, c.Node)
 	}
-	return r.readGPUNodes(s, columns)
+	return r.machine.readNodes(s, columns)
 }
 
 // place puts the place of a CPU, nil for one that is not known, into a list by CPU.
@@ -58,14 +58,14 @@ func place(list []int32, cpu int, at *int) []int32 {
 	return list
 }
 
-// readGPUNodes reads the NUMA node of each of the machine's GPUs.
-func (r *report) readGPUNodes(s scanner, columns map[string][]string) error {
-	r.gpuNodes = map[int64]int32{}
+// readNodes reads the NUMA node of each of the machine's GPUs.
+func (m *machine) readNodes(s scanner, columns map[string][]string) error {
+	m.gpuNodes = map[int64]int32{}
 	return scanAll(s, columns, gpuTable, ints("id", "numaNodeId"), func(b *block) error {
 		ids, at := b.column("id"), b.column("numaNodeId")
 		for i := range b.n {
 			if !ids.Null[i] && !at.Null[i] && at.Int[i] >= 0 && at.Int[i] < maxPlace {
-				r.gpuNodes[ids.Int[i]] = int32(at.Int[i])
+				m.gpuNodes[ids.Int[i]] = int32(at.Int[i])
 			}
 		}
 		return nil
@@ -80,8 +80,8 @@ func (r *report) placeGPUs() {
 			if t.slot != int32(slot) || !t.active {
 				continue
 			}
-			gpu, known := r.gpus[cudaDevice{t.process.pid(), int64(t.shown)}]
-			node, ok := r.gpuNodes[gpu]
+			gpu, known := r.machine.gpus[cudaDevice{t.process.pid(), int64(t.shown)}]
+			node, ok := r.machine.gpuNodes[gpu]
 			if !known || !ok {
 				nodes = nil
 				break

@@ -62,17 +62,17 @@ func TestSharing(t *testing.T) {
 		for reports := 1; reports <= 2; reports++ {
 			r := &Reader{}
 			for len(r.reports) < reports {
-				r.reports = append(r.reports, &report{gpus: map[cudaDevice]int64{}, gpuUUIDs: map[int64]string{}, deviceUUIDs: map[cudaDevice]string{}, comparable: true})
+				r.reports = append(r.reports, &report{machine: machine{gpus: map[cudaDevice]int64{}, gpuUUIDs: map[int64]string{}, deviceUUIDs: map[cudaDevice]string{}}, comparable: true})
 			}
 			for k := range 2 {
 				rep, device := r.reports[k%reports], cudaDevice{int64(k + 1), 0}
 				gpu := test.gpu * int64(k)
-				rep.gpus[device] = gpu
+				rep.machine.gpus[device] = gpu
 				if test.parts[k] != "" {
-					rep.deviceUUIDs[device] = test.parts[k]
+					rep.machine.deviceUUIDs[device] = test.parts[k]
 				}
-				if rep.gpuUUIDs[gpu] == "" {
-					rep.gpuUUIDs[gpu] = test.uuids[k]
+				if rep.machine.gpuUUIDs[gpu] == "" {
+					rep.machine.gpuUUIDs[gpu] = test.uuids[k]
 				}
 				rep.tracks = append(rep.tracks, &track{process: process(k+1) << 24, active: true, slot: int32(len(rep.tracks))})
 				rep.info.RankFacts = append(rep.info.RankFacts, event.RankFacts{Rank: int32(k), Kernels: 1000 - (1000-test.kernels)*int64(k)})
