@@ -1,59 +1,41 @@
 package round
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // normalised is a line's source without comments, indentation and runs of blanks, by
 // which lines are matched. Strings stay as they are.
 func normalised(source string) string {
-	code, _ := split(source)
-	return code
+	return folded(source, func(text string) string { return text })
 }
 
 // skeleton is a line's source without what stands in strings, in which the words of
 // the code can be searched.
 func skeleton(source string) string {
-	_, bare := split(source)
-	return bare
+	return folded(source, func(text string) string {
+		if len(text) > 1 && text[len(text)-1] == text[0] {
+			return text[:1] + text[:1]
+		}
+		return text[:1] // it goes on in the next line
+	})
 }
 
-// split cuts a line's comment off and folds blanks outside of strings; bare is the
-// same with empty strings. A string that goes on in the next line ends here. It takes no
-// notice of prefixes (r"", f"") and of triple quotes, whose first two are an empty string:
-// lines are compared with each other, and both are cut in the same way.
-func split(source string) (code, bare string) {
-	var c, b strings.Builder
-	quote := byte(0)
-	blank := false
-	for i := 0; i < len(source); i++ {
-		ch := source[i]
-		if quote != 0 {
-			c.WriteByte(ch)
-			switch {
-			case ch == '\\' && i+1 < len(source):
-				i++
-				c.WriteByte(source[i])
-			case ch == quote:
-				quote = 0
-				b.WriteByte(ch)
-			}
-			continue
-		}
-		switch ch {
+// pieces are strings, comments and blanks. Prefixes (r"", f"") are not part of strings, and of
+// triple quotes the first two are an empty one: lines are compared with each other, and both are
+// cut in the same way.
+var pieces = regexp.MustCompile(`"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|#.*|\s+`)
+
+// folded is a line without its comment, its strings as quoted says, and runs of blanks as one.
+func folded(source string, quoted func(text string) string) string {
+	return strings.TrimSpace(pieces.ReplaceAllStringFunc(source, func(piece string) string {
+		switch piece[0] {
 		case '#':
-			return c.String(), b.String()
-		case ' ', '\t', '\r', '\f':
-			blank = c.Len() > 0
-			continue
+			return ""
 		case '"', '\'':
-			quote = ch
+			return quoted(piece)
 		}
-		if blank {
-			c.WriteByte(' ')
-			b.WriteByte(' ')
-			blank = false
-		}
-		c.WriteByte(ch)
-		b.WriteByte(ch)
-	}
-	return c.String(), b.String()
+		return " "
+	}))
 }
