@@ -27,8 +27,14 @@ var sentences = [numVotes]string{
 // StepsSection is the title of the section on the steps over time.
 const StepsSection = "Steps over time"
 
+// page is a report as it is written for people.
+type page struct{ *Report }
+
 // Document returns the report for people.
-func (r *Report) Document() *report.Document {
+func (r *Report) Document() *report.Document { return page{r}.document() }
+
+// document has the answer first, then its figures, then what to do.
+func (r page) document() *report.Document {
 	d, first := report.New(r.title())
 	if text := event.WorkloadText(r.Workload); text != "" {
 		first.Say("%s; steps have no phases.", report.Capital(text))
@@ -64,7 +70,7 @@ func (r *Report) Document() *report.Document {
 }
 
 // outside says what of the run is not in the benchmark window, of the rank that has most of it.
-func (r *Report) outside() string {
+func (r page) outside() string {
 	var most step.Remainder
 	for i := range r.run.Ranks {
 		if o := r.run.Ranks[i].Outside; o != nil {
@@ -105,7 +111,7 @@ func (r *Report) title() report.Text {
 }
 
 // why says in a sentence or two what the verdict rests on and what to do next.
-func (r *Report) why() report.Text {
+func (r page) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
 		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
@@ -140,7 +146,7 @@ func (s *Scope) bound() string {
 }
 
 // doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
-func (r *Report) doubts() (text string) {
+func (r page) doubts() (text string) {
 	for _, reason := range r.Reasons {
 		if reason != noSteps(r.run) {
 			text += " " + report.Capital(reason) + "."
@@ -153,7 +159,7 @@ func (r *Report) doubts() (text string) {
 func (r *Report) what() string { return cmp.Or(r.Workload, "inference") }
 
 // rate is what the run makes per second.
-func (r *Report) rate() string {
+func (r page) rate() string {
 	if r.Workload != "" {
 		return "steps/s"
 	}
@@ -211,7 +217,7 @@ func (s *Scope) evidence() string {
 const moreLoad = "send more requests, or more at a time, and profile again: no change of the host's code will help"
 
 // next is what to do about a YES, nothing where a first target says that.
-func (r *Report) next() report.Text {
+func (r page) next() report.Text {
 	text := report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
 	switch s := r.worst(); {
 	case r.LowOnLoad():
@@ -227,7 +233,7 @@ func (r *Report) next() report.Text {
 }
 
 // heading names a scope with its verdict, where that counts, and what it is of.
-func (r *Report) heading(s *Scope) string {
+func (r page) heading(s *Scope) string {
 	title := report.Capital(r.about(s))
 	if r.Verdict != Inconclusive {
 		title += fmt.Sprintf(": %s, %d of %d over the limit", s.Verdict, s.Over, s.Applicable)
@@ -251,7 +257,7 @@ var columns = []report.Column{
 }
 
 // others shows the ratios that nothing is decided by, of all scopes.
-func (r *Report) others(d *report.Section) {
+func (r page) others(d *report.Section) {
 	t := d.Table("", report.Column{Title: "ratio"})
 	for i := range r.Scopes {
 		t.Columns = append(t.Columns, report.Column{Title: r.about(&r.Scopes[i]), Kind: report.Ratio},
@@ -306,7 +312,7 @@ const worthSaying = 0.01
 const fewReplayed = 0.5
 
 // interpretation says what the figures mean together.
-func (r *Report) interpretation(d *report.Section) {
+func (r page) interpretation(d *report.Section) {
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
@@ -333,7 +339,7 @@ func (r *Report) interpretation(d *report.Section) {
 }
 
 // lengths says how long steps take and what launches them.
-func (r *Report) lengths(d *report.Section) {
+func (r page) lengths(d *report.Section) {
 	for i := range r.run.Phases {
 		p := &r.run.Phases[i]
 		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
@@ -388,7 +394,7 @@ func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 const minGraphLaunch = 0.05
 
 // caveats are what holds of all such figures.
-func (r *Report) caveats() []string {
+func (r page) caveats() []string {
 	out := []string{"Profiling slows the host: its cost is overestimated, most of all in short steps."}
 	if v := r.Scopes[0].value[graphLaunch]; v != nil && *v >= minGraphLaunch && r.run.HiddenGraphs == 0 {
 		out = append(out, fmt.Sprintf("Launching CUDA graphs takes %s of the time (graph_launch_ratio): tracing graphs by node slows these calls, and without it the GPUs may idle less.", report.Percent(*v)))
@@ -409,7 +415,7 @@ func (r *Report) caveats() []string {
 }
 
 // nextSteps are what to do; loop has what is long of it.
-func (r *Report) nextSteps(d, loop *report.Section) {
+func (r page) nextSteps(d, loop *report.Section) {
 	switch r.Verdict {
 	case Inconclusive:
 		r.remedy(d, loop)
@@ -436,7 +442,7 @@ func (r *Report) nextSteps(d, loop *report.Section) {
 
 // python says how to read the Python functions of a trace whose GPUs are idle for longer than the
 // limit, where it has some: they may say what the host does then.
-func (r *Report) python(d *report.Section) {
+func (r page) python(d *report.Section) {
 	if n := r.run.PythonFunctions; n > 0 && r.Scopes[0].over[gpuIdle] {
 		d.Item("The trace has %s of Python functions, which were not read and may say what the host does while the GPUs are idle: %s.",
 			report.Counted(int(n), "call"), report.Command(report.PythonToo))

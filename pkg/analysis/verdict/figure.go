@@ -41,7 +41,7 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 
 // seriesFigures draws the steps over time and the ranks, as far as measuring divides idle
 // time: that during input preparation, where there are such ranges, and all other.
-func (r *Report) seriesFigures(s *report.Section) {
+func (r page) seriesFigures(s *report.Section) {
 	all := r.samples
 	if len(all) == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 const recordLoop = "Record a loop of your own"
 
 // remedy says what to do about an INCONCLUSIVE; loop has the code.
-func (r *Report) remedy(d, loop *report.Section) {
+func (r page) remedy(d, loop *report.Section) {
 	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
 	if has(recordMore) {
 		d.Item("Record more steps: some fifty, of which the first after the profiler's start does not count.")
@@ -26,7 +26,7 @@ func (r *Report) remedy(d, loop *report.Section) {
 }
 
 // recordNsys says how to record with Nsight Systems.
-func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
+func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 	record, iterations := report.CaptureOptions{}, r.Workload == ""
 	if has(recordGPU) {
 		d.Item("Profile the engine process, not the client: start it under nsys profile -t cuda, and keep it busy while recording.")
@@ -57,7 +57,7 @@ func (r *Report) recordNsys(d *report.Section, has func(remedy) bool) {
 }
 
 // recordTorch says how to record with PyTorch's profiler.
-func (r *Report) recordTorch(d, loop *report.Section, has func(remedy) bool) {
+func (r page) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	if has(recordGPU) {
 		d.Item("Record the GPU, too: %s, in the processes that use it, while they do.", report.Command("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"))
 	}
@@ -81,7 +81,7 @@ func (r *Report) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 }
 
 // ofEngines is what is said to who runs an engine that serves tokens, "" for others.
-func (r *Report) ofEngines(text string) string {
+func (r page) ofEngines(text string) string {
 	if r.Workload != "" {
 		return ""
 	}
