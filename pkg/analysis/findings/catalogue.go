@@ -85,6 +85,14 @@ func entryOf(f *Fact) *Entry {
 // Known tells whether a fact belongs to an entry.
 func Known(f *Fact) bool { return entryOf(f) != nil }
 
+// Treatment is what to do about a fact, "" where it belongs to no entry or that depends on more.
+func Treatment(f *Fact) string {
+	if e := entryOf(f); e != nil && !strings.Contains(e.Do, "{") {
+		return e.Do
+	}
+	return ""
+}
+
 // enough tells whether numbers are what an entry asks for.
 func (e *Entry) enough(numbers map[string]float64) bool {
 	for name, least := range e.Least {

@@ -594,10 +594,7 @@ func (f *gathering) samples() {
 		}
 		for k := range f.rep.Idle.Causes {
 			c := &f.rep.Idle.Causes[k]
-			in := 0.0
-			for _, w := range c.Why {
-				in += w.of(family.Family)
-			}
+			in := c.of(family.Family)
 			if 2*in < family.Us {
 				continue
 			}

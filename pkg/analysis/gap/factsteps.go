@@ -375,6 +375,12 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 		f.holding(one)
 	case host:
 		one.Names["what"] = "the launching thread is in " + name
+		for _, other := range f.sampled { // place and advice are those of one cause
+			if c := &f.rep.Idle.Causes[k]; 2*c.of(other.Is[0]) >= c.Us {
+				one.Names["what"] += ", mostly in functions of " + other.Is[0] + " by samples of the CPU,"
+				one.Names["remedy"] = findings.Treatment(&other)
+			}
+		}
 	case cause == idle.Untraced.String():
 		one.Names["what"] = "the launching thread is in no recorded range or call"
 	default:

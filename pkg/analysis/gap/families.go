@@ -178,3 +178,11 @@ func (w *Why) of(family string) float64 {
 	}
 	return 0
 }
+
+// of is the part of the cause that a family took, by samples, in us.
+func (c *Cause) of(family string) (us float64) {
+	for k := range c.Why {
+		us += c.Why[k].of(family)
+	}
+	return us
+}
