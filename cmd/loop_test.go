@@ -194,6 +194,14 @@ func TestHotspotsTrace(t *testing.T) {
 	}
 	answer(t, &whatif, "whatif", run, "--report", "--range", "_prepare_inputs=0")
 	near(t, "gain", *d.Gain, whatif.Scenarios[0].Gain)
+	// without steps nothing is replayed, and the rest is said all the same
+	whole := filepath.Join(t.TempDir(), "whole.arrows")
+	must(t, nil, "isolate", "--by", "none", run, "-o", whole)
+	var rest hot
+	answer(t, &rest, "hotspots", profile, "--evidence", whole)
+	if len(rest.Hotspots) == 0 || rest.Hotspots[0].Gain != nil {
+		t.Errorf("of a trace without steps: %+v", rest)
+	}
 	for _, evidence := range []string{profile, run + ",nothing.sqlite"} {
 		if r := call(t, nil, "hotspots", profile, "--evidence", evidence); r.status != 2 || !strings.Contains(r.stderr, "hint: ") {
 			t.Errorf("evidence %s: status %d, %s", evidence, r.status, r.stderr)

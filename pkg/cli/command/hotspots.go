@@ -167,9 +167,7 @@ func (p *profiling) run() (int, error) {
 		}
 	}
 	if files := p.traceFiles(); files != nil {
-		if err := p.predict(inputs[len(inputs)-1].Report, files); err != nil {
-			return 0, err
-		}
+		p.predict(inputs[len(inputs)-1].Report, files)
 	}
 	result := round.Evaluate(inputs, round.Options{Max: p.Int("rounds"), Notes: notes})
 	rep := inputs[result.Last].Report
@@ -224,27 +222,18 @@ func (p *profiling) traceFiles() []string {
 // gapsOf is the evidence that gaps gives of a trace: what a pipe from it would.
 func (p *profiling) gapsOf(files []string) (trace *hotspot.Trace, err error) {
 	var out bytes.Buffer
-	err = p.within(&Gaps, append([]string{"--format", formatJSON, "--"}, files...), &out)
-	if err == nil {
-		trace, err = hotspot.Read(&out)
+	if cli.Run(&Gaps, append([]string{"--format", formatJSON, "--"}, files...), strings.NewReader(""), &out, p.Stderr) != 0 {
+		return nil, cli.Misuse("the trace of --evidence does not answer", "see what gaps says of it above")
 	}
-	return trace, err
-}
-
-// within runs another command in this process.
-func (p *profiling) within(c *cli.Command, args []string, out io.Writer) error {
-	if cli.Run(c, args, strings.NewReader(""), out, p.Stderr) != 0 {
-		return cli.Misuse("the trace of --evidence does not answer", "see what "+c.Name+" says of it above")
-	}
-	return nil
+	return hotspot.Read(&out)
 }
 
 // predictions is how many hotspots are replayed. Source: no report shows more.
 const predictions = 10
 
 // predict sets what hotspots bring: what whatif says of their ranges without them. What is real
-// work is not asked about.
-func (p *profiling) predict(rep *hotspot.Report, files []string) error {
+// work is not asked about. A trace that cannot be replayed is a warning: the rest is known.
+func (p *profiling) predict(rep *hotspot.Report, files []string) {
 	var asked []*hotspot.Hotspot
 	var scenarios []replay.Scenario
 	for i := range rep.Hotspots {
@@ -260,7 +249,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) error {
 		asked, scenarios = append(asked, h), append(scenarios, replay.Scenario{Changes: []replay.Change{change}})
 	}
 	if len(asked) == 0 {
-		return nil
+		return
 	}
 	whatif := cli.Command{Name: Whatif.Name, Flags: Whatif.Flags, Run: Body(func(w *Plan) error {
 		src, err := w.Events(source.Phased, true)
@@ -282,9 +271,13 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) error {
 		}
 		return nil
 	})}
-	err := p.within(&whatif, append([]string{"--"}, files...), io.Discard)
+	var said bytes.Buffer // what gaps has said, or why there is no answer
+	if cli.Run(&whatif, append([]string{"--"}, files...), strings.NewReader(""), io.Discard, &said) != 0 {
+		_, why, _ := strings.Cut(said.String(), "error: ")
+		why, _, _ = strings.Cut(why, "\n")
+		rep.Warnings = append(rep.Warnings, "what lines bring is not known: the trace cannot be replayed: "+why)
+	}
 	rep.ByGain()
-	return err
 }
 
 // readNotes reads the notes, nil where there are none.
