@@ -22,6 +22,9 @@ const IdleSection = "Idle time by cause"
 // maxRows is how many rows of a long table are shown where nobody asks for more.
 const maxRows = 15
 
+// minShare, 0.5 %, is the share of the idle time of what is shown of sites and whys: less is no target.
+const minShare = 0.005
+
 // Document returns the report for people; part is one of Reports, or "" for all.
 func (rep *Report) Document(part string) *report.Document {
 	d, first := report.New(rep.title())
@@ -261,12 +264,6 @@ func causes(t *report.Table, causes []Cause) {
 	}
 }
 
-// Limits of the sites that are shown.
-const (
-	maxSites     = 10
-	minSiteShare = 0.005 // of the idle time
-)
-
 // sites lists the largest sites of causes that are no ranges, whose path stands with
 // the cause.
 func (i *Idle) sites(s *report.Section) {
@@ -278,7 +275,7 @@ func (i *Idle) sites(s *report.Section) {
 	for k := range i.Causes {
 		c := &i.Causes[k]
 		for n := range c.Sites {
-			if !strings.HasPrefix(c.Cause, hostPrefix) && c.Sites[n].Us >= minSiteShare*i.TotalUs {
+			if !strings.HasPrefix(c.Cause, hostPrefix) && c.Sites[n].Us >= minShare*i.TotalUs {
 				rows = append(rows, row{c.Cause, &c.Sites[n]})
 			}
 		}
@@ -291,7 +288,7 @@ func (i *Idle) sites(s *report.Section) {
 		report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "site", Kind: report.Names},
 		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
 		report.Column{Title: "NVTX range", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
-	t.Top = maxSites
+	t.Top = maxRows
 	for _, r := range rows {
 		t.Row(report.Str(r.cause), report.Str(r.Site.Site), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs), report.Str(r.Path), report.Str(r.Source))
 	}

@@ -10,13 +10,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// maxWhys is how many rows say why host threads did not go on, minWhyShare which share of
-// the idle time each of them has at least.
-const (
-	maxWhys     = 12
-	minWhyShare = 0.005
-)
-
 // whys says why host threads did not go on, and what was not recorded to say it.
 func (i *Idle) whys(s *report.Section) {
 	type row struct {
@@ -28,7 +21,7 @@ func (i *Idle) whys(s *report.Section) {
 	for _, c := range i.Causes {
 		for _, w := range c.Why {
 			known = known || w.Why != idle.Unknown.String()
-			if w.Us >= minWhyShare*i.TotalUs {
+			if w.Us >= minShare*i.TotalUs {
 				rows = append(rows, row{c.Cause, w})
 			}
 		}
@@ -38,7 +31,7 @@ func (i *Idle) whys(s *report.Section) {
 		t := s.Table("What the launching threads were doing while the GPUs were idle",
 			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "state", Kind: report.Names},
 			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
-		t.Top = maxWhys
+		t.Top = maxRows
 		for _, r := range rows {
 			t.Row(report.Str(r.cause), report.Str(r.Why.Why), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs))
 		}
@@ -76,7 +69,7 @@ func (i *Idle) holders(s *report.Section) {
 			report.Column{Title: "rank", Kind: report.Names}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
 			report.Column{Title: "why", Kind: report.Names, Minor: 1}, report.Column{Title: "per step", Kind: report.Duration, Minor: 2, Adds: true},
 			report.Column{Title: "share", Kind: report.Ratio, Adds: true})
-		t.Top = maxWhys
+		t.Top = maxRows
 		for _, h := range c.Holders {
 			rank, thread := report.Label("unknown"), report.Label("unknown")
 			if h.Thread != nil {

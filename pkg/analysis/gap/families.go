@@ -146,9 +146,6 @@ func (e *evidence) running(rep *Report) {
 	}
 }
 
-// maxFamilies is how many families are listed.
-const maxFamilies = 8
-
 // table lists the families.
 func (r *Running) table(s *report.Section, steps int64) {
 	switch {
@@ -161,7 +158,7 @@ func (r *Running) table(s *report.Section, steps int64) {
 	t := s.Table("What launching threads ran on the CPU while the GPUs were idle",
 		report.Column{Title: "functions of", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
 		report.Column{Title: "95 % interval", Kind: report.Names}, report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true})
-	t.Top = maxFamilies
+	t.Top = maxRows
 	for _, f := range r.Families {
 		interval := fmt.Sprintf("%s to %s", report.Percent(f.Low), report.Percent(f.High))
 		t.Row(report.Str(f.Family), report.Num(f.Share), report.Str(interval), report.Opt(perStep(f.Us, steps)))

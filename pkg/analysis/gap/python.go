@@ -80,9 +80,6 @@ func (e *evidence) whole(strata map[stratum]*found) map[stratum]*found {
 	return parts
 }
 
-// maxLines is how many lines of Python are listed.
-const maxLines = 8
-
 // pythonTable lists the lines of Python.
 func (i *Idle) pythonTable(s *report.Section) {
 	if len(i.Python) == 0 {
@@ -91,7 +88,7 @@ func (i *Idle) pythonTable(s *report.Section) {
 	t := s.Table("Python lines the launching threads were on",
 		report.Column{Title: "line", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
 		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "samples", Kind: report.Count, Minor: 2, Adds: true})
-	t.Top = maxLines
+	t.Top = maxRows
 	for _, l := range i.Python {
 		t.Row(report.Str(l.Line), report.Num(l.Share), report.Opt(perStep(l.Us, i.Steps)), report.Num(float64(l.Samples)))
 	}

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"bytes"
+	"hash/maphash"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -21,6 +22,9 @@ type Names struct {
 	dict  *event.Dict
 	codes []int32 // numbers of the strings of dict, one more than they are; 0: not looked up yet
 }
+
+// seed is that of hashes of names.
+var seed = maphash.MakeSeed()
 
 // cachedName is a name as it came and its number.
 type cachedName struct {
@@ -52,7 +56,7 @@ func (n *Names) Of(c *event.Strings, i int) int32 {
 
 // ID returns the number of a name.
 func (n *Names) ID(text []byte) int32 {
-	c := &n.cache[hash(text)%uint32(len(n.cache))]
+	c := &n.cache[maphash.Bytes(seed, text)%uint64(len(n.cache))]
 	if c.text != nil && bytes.Equal(c.text, text) { // Fast path: names repeat.
 		return c.id
 	}
@@ -76,25 +80,6 @@ func (n *Names) Text(id int32) string {
 		return ""
 	}
 	return n.list[id]
-}
-
-// hash looks at the length and twelve bytes of a name.
-func hash(text []byte) uint32 {
-	h := uint32(len(text)) * 0x9e3779b1
-	if len(text) < 4 {
-		for _, b := range text {
-			h = h*31 + uint32(b)
-		}
-		return h ^ h>>15
-	}
-	four := func(i int) uint32 {
-		b := text[i : i+4 : i+4]
-		return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	}
-	h = (h ^ four(0)) * 0x85ebca6b
-	h = (h ^ h>>13 ^ four(len(text)/2-2)) * 0xc2b2ae35
-	h = (h ^ h>>16 ^ four(len(text)-4)) * 0x9e3779b1
-	return h ^ h>>15
 }
 
 // find looks a name up.
