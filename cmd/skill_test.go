@@ -86,6 +86,7 @@ func TestSkillFixtures(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d of %d name the cause", run-len(wrong), run)
 	if len(wrong)*10 > run {
 		t.Errorf("%d of %d do not name the cause:\n%s", len(wrong), run, strings.Join(wrong, "\n"))
 	}

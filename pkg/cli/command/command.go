@@ -22,7 +22,8 @@
 // # Adding a command
 //
 // A new command is a file here with its cli.Command and its job, a line in All and one in
-// the table of outputs (formats.go), and a cmd/NAME/main.go that calls it.
+// the table of outputs (formats.go), the type of its JSON among the contracts (schema.go),
+// and a cmd/NAME/main.go that calls it.
 package command
 
 import (
