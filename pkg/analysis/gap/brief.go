@@ -9,11 +9,15 @@ import (
 )
 
 // Brief is the report for a program that reads little: what to begin with, then the findings,
-// each with what a step gains by it.
+// each with what a step gains by it; without steps a figure per step there is none.
 func (rep *Report) Brief() *report.Brief {
 	b := &report.Brief{Answer: rep.reason, Conclusion: "nothing_to_gain"}
+	span := "window"
+	if rep.Idle.Steps == 0 {
+		span = "whole trace"
+	}
 	if rep.reason == "" {
-		b.Answer = fmt.Sprintf("The GPUs are idle %s of the window", report.Percent(rep.Idle.TotalUs/max(rep.Idle.WindowUs, 1e-9)))
+		b.Answer = fmt.Sprintf("The GPUs are idle %s of the %s", report.Percent(rep.Idle.TotalUs/max(rep.Idle.WindowUs, 1e-9)), span)
 	}
 	all := slices.Clone(rep.Findings)
 	if f := rep.First; f != nil {
@@ -28,7 +32,10 @@ func (rep *Report) Brief() *report.Brief {
 				where = place
 			}
 		}
-		item := report.BriefItem{Claim: f.Pattern + ": " + f.Do, MagnitudeUs: f.GainUs, CIUs: f.CIUs, Evidence: f.Text, Where: where}
+		item := report.BriefItem{Claim: f.Pattern + ": " + f.Do, Evidence: f.Text, Where: where}
+		if rep.Idle.Steps > 0 {
+			item.MagnitudeUs, item.CIUs = f.GainUs, f.CIUs
+		}
 		item.ID = report.BriefID("gaps", f.Pattern, text(f.Path), text(f.Site))
 		b.Items = append(b.Items, item)
 	}
@@ -36,13 +43,17 @@ func (rep *Report) Brief() *report.Brief {
 		b.Conclusion = all[0].Pattern
 		b.Answer += "; begin with " + all[0].Pattern
 		if us := all[0].GainUs; us != nil {
-			b.Answer += fmt.Sprintf(", which gains %s per step", report.Micros(*us))
+			b.Answer += fmt.Sprintf(", which gains %s%s", report.Micros(*us), rep.per())
 		}
 	}
 	b.CannotTell = append(b.CannotTell, rep.Warnings...)
 	next := "whatif TRACE --brief"
 	if f := rep.First; f != nil && f.Source != nil {
 		next = "gaps TRACE --format json | hotspots --evidence - PROFILE --brief"
+	}
+	if rep.Idle.Steps == 0 { // which whatif and diff answer for
+		b.CannotTell = append([]string{"what a step takes: no steps were found"}, b.CannotTell...)
+		next = "nsys2arrow --doctor TRACE"
 	}
 	b.Next = &next
 	return b.Fit()
