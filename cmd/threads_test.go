@@ -150,3 +150,30 @@ func TestSymptoms(t *testing.T) {
 		})
 	}
 }
+
+// A limit on CPU time that the kernel counted is named without a record of context switches, too.
+func TestCPUStat(t *testing.T) {
+	trace := generate(t, "--steps", "20", "--layers", "2")
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	export, err := os.ReadFile(trace)
+	if err == nil {
+		err = os.WriteFile(path, export, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for counted, want := range map[string]bool{"nr_throttled 20": true, "nr_throttled 0": false} {
+		text := "before nr_periods 0\nbefore nr_throttled 0\nafter nr_periods 60\nafter " + counted + "\n"
+		if err := os.WriteFile(strings.TrimSuffix(path, ".sqlite")+".cpu.stat", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		line, _ := first(t, "gaps "+path)
+		if got := line == "A CPU quota stopped the processes in 33.3 % of its periods"; got != want {
+			t.Errorf("%s: %s", counted, line)
+		}
+		stream := must(t, nil, "nsys2arrow", path)
+		if piped, _, _ := strings.Cut(string(must(t, stream, "gaps")), "\n"); strings.TrimPrefix(piped, "# ") != line {
+			t.Errorf("in the pipe: %s", piped)
+		}
+	}
+}

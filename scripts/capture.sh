@@ -338,13 +338,41 @@ under_load() {
 	wait $requests 2>/dev/null || true
 }
 
+# cpu_stat says how often the limit on CPU time of this control group, or of the first one around it
+# that has one, stopped its threads (version 1: throttled_time in ns, 2: throttled_usec).
+cpu_stat() {
+	local root=${HOSTBOUND_CGROUP:-/sys/fs/cgroup} group line file
+	while IFS=: read -r _ line group; do
+		case ,$line, in
+		,, | *,cpu,*) ;;
+		*) continue ;;
+		esac
+		for file in "$root/$line" "$root/cpu" "$root"; do
+			local at=$group
+			while :; do
+				if grep -qs '^nr_periods [1-9]' "$file$at/cpu.stat"; then
+					sed -n "s/^nr_\|^throttled_/$1 &/p" "$file$at/cpu.stat"
+					return
+				fi
+				[ -n "$at" ] && [ "$at" != / ] || break
+				at=${at%/*}
+			done
+		done
+	done <"${HOSTBOUND_CGROUPS:-/proc/self/cgroup}"
+}
+
 # What an earlier run left must not pass for this one's.
-rm -f "$output.nsys-rep" "$output.sqlite"
+rm -f "$output.nsys-rep" "$output.sqlite" "$output.cpu.stat"
+before=$(cpu_stat before || true)
 status=0
 if [ -z "$load" ]; then
 	"${record[@]}" || status=$?
 else
 	under_load
+fi
+after=$(cpu_stat after || true)
+if [ -n "$after" ]; then # a limit on CPU time: how often it stopped threads is read beside the report
+	printf '%s\n%s\n' "$before" "$after" >"$output.cpu.stat"
 fi
 if [ -n "$server" ] && [ -s "$output.nsys-rep" ]; then
 	status=0 # it was stopped

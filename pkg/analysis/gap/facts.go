@@ -34,6 +34,25 @@ type gathering struct {
 	sampled []findings.Fact // what samples of the CPU show that is a finding
 }
 
+// throttled takes what the kernel counted of a limit on CPU time: it is what stopped threads, where
+// it did in as many periods as a finding brings at least. Where nobody recorded when threads were on
+// a CPU, that is all that is known of it.
+func (f *gathering) throttled() {
+	for _, v := range f.views {
+		r := f.c.header.Report(v.id)
+		if r == nil || r.Throttled == nil || float64(r.Throttled.Stopped) < findings.Least*float64(r.Throttled.Periods) {
+			continue
+		}
+		if f.limited[v.id] == nil {
+			f.limited[v.id] = &cpuLimit{Periods: int(r.Throttled.Stopped)}
+		}
+		if !f.c.header.Records(event.Run, v.id) {
+			f.add(findings.Fact{Of: findings.Recording, Is: []string{"throttled"}, Numbers: map[string]float64{
+				"stopped_most": float64(r.Throttled.Stopped), "periods_most": float64(r.Throttled.Periods), "throttled_share": ratio(r.Throttled.Stopped, r.Throttled.Periods)}})
+		}
+	}
+}
+
 // place is a call and the ranges around it, as text.
 type place struct{ call, path string }
 
@@ -47,6 +66,7 @@ func (c *computer) gather(rep *Report, views []*view, found *evidence) []finding
 	for _, v := range views {
 		f.limited[v.id] = c.threads.limited(v.id)
 	}
+	f.throttled()
 	after := f.tally()
 	f.samples()
 	f.partial()
@@ -205,7 +225,9 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
 		for _, l := range f.limited {
 			if l != nil {
 				one.Numbers["periods_most"] = max(one.Numbers["periods_most"], float64(l.Periods))
-				one.Numbers["stopped_most"] = max(one.Numbers["stopped_most"], float64(l.Threads))
+				if l.Threads > 0 {
+					one.Numbers["stopped_most"] = max(one.Numbers["stopped_most"], float64(l.Threads))
+				}
 			}
 		}
 	}

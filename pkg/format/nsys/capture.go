@@ -32,6 +32,7 @@ func (r *report) explain(err error) error {
 // user and host of whoever made the capture, and stays where it is.
 func (r *report) readInfo(s scanner, columns map[string][]string) error {
 	r.info.File, r.info.Source = filepath.Base(r.path), "nsys"
+	r.info.Throttled = throttled(r.path)
 	normalised, shift := false, int64(0)
 	for _, table := range []string{oldExportTable, exportTable} {
 		err := eachPair(s, columns, table, func(name, value string) {

@@ -124,6 +124,9 @@ type Report struct {
 	// kind run.
 	Sockets []int32 `json:"sockets,omitempty"`
 	Nodes   []int32 `json:"numa_nodes,omitempty"`
+	// Throttled is what a limit on CPU time did while the report was recorded, nil where nobody
+	// looked, or there is none.
+	Throttled *Throttled `json:"cpu_limit,omitempty"`
 	// Rows counts the rows of each kind, Classes those of the classes
 	// allreduce, launch, graph_launch and step.
 	Rows    map[string]int64 `json:"rows"`
@@ -146,6 +149,12 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Notes says what is good to know of it and nothing is wrong with, a sentence each.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Throttled counts the periods of a limit on CPU time, and those in which it stopped threads.
+type Throttled struct {
+	Periods int64 `json:"periods"`
+	Stopped int64 `json:"stopped"`
 }
 
 // Isolation says how steps were isolated.
