@@ -85,6 +85,13 @@
 // period they start; rows between segments belong to none. A step whose kernels
 // have such an idle stretch between them ends there, too, unless the host works in it.
 //
+// # What kind of step one is
+//
+// Whether a step ran eagerly where others replay a graph, or compiled code, whether replays are
+// missing, and what is a wait for requests, is decided here and nowhere else: a [Walker] counts what
+// each step ran ([Work]), [Kinds] and [LostReplays] say what that makes of it, and a [Requester]
+// observes a thread.
+//
 // # Why one pass is enough
 //
 // Rows come in the order of their start. When one arrives, every GPU row that
