@@ -114,6 +114,7 @@ func (c *Collector) Close() *Timeline {
 		}
 	}
 	slices.SortFunc(t.Steps, func(a, b *Step) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Start, b.Start)) })
+	c.addWaits(t.Steps)
 	for _, s := range t.Steps {
 		s.finish()
 	}

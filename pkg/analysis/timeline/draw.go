@@ -22,6 +22,7 @@ const (
 	maxNamed   = 320 // spans with names
 	maxGapRows = 40  // of the table
 	callsColor = figure.Color(12)
+	waitsColor = figure.Bad // the GPU spins for a late rank: neither idle nor at work
 )
 
 // Palette gives each of the causes of idle time in the steps of some runs a colour, the
@@ -257,6 +258,9 @@ func (s *Step) gaps(device int32) (all []Gap) {
 // title is what a gap is called.
 func (g *Gap) title() string {
 	name := g.Cause
+	if g.Late != "" {
+		name = "waits " + g.Late + ": " + name
+	}
 	if g.Why != "" {
 		name += ", " + g.Why
 	}
@@ -268,6 +272,15 @@ func (g *Gap) title() string {
 
 func (s *Step) drawGaps(p *figure.Timeline, device int32, colors figure.Palette) {
 	t := figure.Track{Name: fmt.Sprintf("GPU %d is idle, by cause", device), Depth: 1}
+	for _, g := range s.Waits {
+		if g.Device == device {
+			t.Name = fmt.Sprintf("GPU %d is idle or waits, by cause", device)
+			t.Spans = append(t.Spans, figure.Span{Name: g.title(), From: us(g.Start), To: us(g.End), Color: waitsColor})
+		}
+	}
+	if len(t.Spans) > 0 {
+		p.Named = append(p.Named, figure.Series{Name: "waits in a collective", Color: waitsColor})
+	}
 	for _, g := range s.gaps(device) {
 		color := colors[g.Cause]
 		t.Spans = append(t.Spans, figure.Span{Name: g.title(), From: us(g.Start), To: us(g.End), Color: color})

@@ -156,14 +156,18 @@ func (b *builder) step(s *Step) {
 		args = append(args, arg{key: "events_left_out", ns: int64(s.Left)})
 	}
 	b.add(trackKey{section: steps}, slice{start: s.Start, end: s.Until, name: name, category: "step", args: args})
-	for _, g := range s.Gaps {
+	for i, g := range slices.Concat(s.Gaps, s.Waits) {
 		var args []arg
+		name, category := g.Cause, "idle"
+		if i >= len(s.Gaps) {
+			name, category = g.title(), "wait"
+		}
 		for _, a := range []arg{text("site", g.Site), text("ranges", g.Path), text("why", g.Why)} {
 			if a.text != "" {
 				args = append(args, text(a.key, clean(a.text)))
 			}
 		}
-		b.add(trackKey{section: waits, id: int64(g.Device)}, slice{start: g.Start, end: g.End, name: clean(g.Cause), category: "idle", args: args})
+		b.add(trackKey{section: waits, id: int64(g.Device)}, slice{start: g.Start, end: g.End, name: clean(name), category: category, args: args})
 	}
 	places := make([]place, len(s.Events))
 	for i := range s.Events {

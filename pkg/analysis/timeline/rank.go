@@ -3,6 +3,7 @@ package timeline
 import (
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -24,6 +25,7 @@ type rank struct {
 	c    *Collector
 	id   int32
 	walk *step.Walker
+	from int64 // start of the open segment, None before the first
 	idle *idle.Rank
 
 	gpus    []*gpu
@@ -40,10 +42,11 @@ type rank struct {
 type gpu struct {
 	*idle.GPU
 	seen int64 // end of its last gap
+	log  *collective.Log
 }
 
 func newRank(c *Collector, id int32) *rank {
-	r := &rank{c: c, id: id, open: segment{index: -1}, last: segment{index: -1}}
+	r := &rank{c: c, id: id, from: None, open: segment{index: -1}, last: segment{index: -1}}
 	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, TotalsOnly: true, GPUs: c.header.GPUs(id), OSCalls: c.header.Rows(event.OS) > 0}
 	if f := c.header.RankFacts(id); f != nil {
 		opt.OSCalls = f.OSCalls > 0
@@ -103,6 +106,10 @@ func (r *rank) Step(b *event.Batch, i, k int) {
 	}
 	if s.Segment != r.open.index {
 		r.endSegment()
+		r.from = s.Start
+		for _, d := range r.gpus {
+			d.log.Segment(s.Start)
+		}
 		r.open = segment{index: s.Segment, worst: worst{limit: r.c.opt.Worst}}
 		if r == r.c.ranks[0] {
 			r.open.spread.limit = r.c.opt.Spread
@@ -201,12 +208,16 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 	var a idle.Activity
 	r.idle.Read(b, i, &a)
 	d := r.gpu(r.idle.Activity(&a))
+	defer r.observeCollective(d, &a, b, i)
 	if d.GapEnd != a.Start || d.seen == a.Start {
 		return
 	}
 	d.seen = a.Start
 	at := d.GapStart
 	for _, part := range r.idle.LastGap() {
+		if d.GapStart >= r.from {
+			d.log.Idle(collective.Key(part.Key), part.Ns)
+		}
 		g := r.c.label(part.Key)
 		g.Device, g.Start, g.End = d.Device, at, at+part.Ns
 		r.addGap(g)
@@ -224,7 +235,7 @@ func (r *rank) gpu(of *idle.GPU) *gpu {
 			return d
 		}
 	}
-	r.gpus = append(r.gpus, &gpu{of, None})
+	r.gpus = append(r.gpus, &gpu{of, None, collective.NewLog(r.c.store)})
 	return r.gpus[len(r.gpus)-1]
 }
 
@@ -232,11 +243,11 @@ func (r *rank) gpu(of *idle.GPU) *gpu {
 // back into.
 func (r *rank) addGap(g Gap) {
 	if from := max(g.Start, r.now.Start); from < g.End {
-		r.now.Gaps = append(r.now.Gaps, Gap{g.Device, from, g.End, g.Cause, g.Site, g.Path, g.Why})
+		r.now.Gaps = append(r.now.Gaps, Gap{Device: g.Device, Start: from, End: g.End, Cause: g.Cause, Site: g.Site, Path: g.Path, Why: g.Why})
 	}
 	for _, s := range r.late {
 		if from, to := max(g.Start, s.Start), min(g.End, s.Until); from < to {
-			s.Gaps = append(s.Gaps, Gap{g.Device, from, to, g.Cause, g.Site, g.Path, g.Why})
+			s.Gaps = append(s.Gaps, Gap{Device: g.Device, Start: from, End: to, Cause: g.Cause, Site: g.Site, Path: g.Path, Why: g.Why})
 		}
 	}
 }

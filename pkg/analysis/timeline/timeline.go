@@ -20,6 +20,9 @@
 // which it is idle. The parts of a gap are in their order, but for gaps so long that
 // package idle knows some of their parts by sums only.
 //
+// Of collectives it is kept, too, how long the GPU waits in them and what the late rank did
+// meanwhile (package collective): then it is busy, and does no work.
+//
 // Memory is that of the steps kept, at most about 9 MB each, and three times as many
 // while the stream is read.
 package timeline
@@ -72,6 +75,7 @@ type Step struct {
 	Names  []string // as in the trace: hostile
 	Events []Event  // in the order of their start, of equal starts the longer first
 	Gaps   []Gap    // in no order
+	Waits  []Gap    // in collectives, likewise: the GPU is busy, and its cause is the late rank's
 	Left   int      // events beyond MaxEvents, which are not here
 
 	weight int64 // what makes it one of the worst
@@ -94,12 +98,13 @@ type Event struct {
 	launched int64 // start of the launching call, None where it is not known
 }
 
-// Gap is a stretch of time in which a GPU is idle for one reason.
+// Gap is a stretch of time in which a GPU is idle, or waits in a collective, for one reason.
 type Gap struct {
 	Device     int32  // number of the GPU that waits
 	Start, End int64  // ns
 	Cause      string // of section "Causes" of package idle
 	Site       string // the call or kernel that it arose in, "" for none
 	Path       string // the ranges around that, the outermost first, "" for none
+	Late       string // of a wait in a collective: what is late, as "for rank 2"
 	Why        string // why the thread did not go on (idle (hoststate.go)), "" where nobody asked
 }

@@ -79,6 +79,7 @@ func checkStep(t *testing.T, s *timeline.Step, rep *gap.Report) {
 	if len(causes) > 0 {
 		t.Errorf("%s: %v, of which the report says nothing", name, causes)
 	}
+	checkWaits(t, name, s)
 	gaps := len(s.Gaps)
 	for i, e := range s.Events {
 		if e.Kind == event.Kernel || e.Kind == event.Graph {
@@ -106,6 +107,41 @@ func checkStep(t *testing.T, s *timeline.Step, rep *gap.Report) {
 		if at < s.Until {
 			t.Errorf("%s: nothing on GPU %d for the last %d ns", name, device, s.Until-at)
 		}
+	}
+}
+
+// checkWaits wants each wait within a collective of its GPU, at the beginning, and none in idle time.
+func checkWaits(t *testing.T, name string, s *timeline.Step) {
+	t.Helper()
+	for _, w := range s.Waits {
+		within := slices.ContainsFunc(s.Events, func(e timeline.Event) bool {
+			return e.Class.IsCollective() && e.Device == w.Device && e.Start <= w.Start && w.End < e.End
+		})
+		idle := slices.ContainsFunc(s.Gaps, func(g timeline.Gap) bool { return g.Device == w.Device && g.Start < w.End && w.Start < g.End })
+		if !within || idle || w.Cause == "" || w.Late == "" {
+			t.Errorf("%s: %+v: in a collective %v, in a gap %v", name, w, within, idle)
+		}
+	}
+}
+
+// TestWaits sees the slow rank of four in what the others' GPUs wait for, by its operation.
+func TestWaits(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Mode, c.Steps, c.Layers, c.Overlap, c.KernelScale = 4, sim.Eager, 40, 3, true, 4
+	c.SlowRank, c.Slow = 2, 3000
+	lines, _ := collect(t, c, "nvtx", timeline.Options{Worst: 200}) // all of them
+	waits := map[string]int64{}
+	for _, s := range lines.Steps {
+		for _, w := range s.Waits {
+			waits[w.Late+", "+w.Cause] += w.End - w.Start
+		}
+	}
+	all := int64(0)
+	for _, ns := range waits {
+		all += ns
+	}
+	if due := waits["for rank 2, host:"+c.SlowOp]; all == 0 || due < all/2 {
+		t.Errorf("%d ns of %d for the operation of the slow rank: %v", due, all, waits)
 	}
 }
 
@@ -153,7 +189,7 @@ func TestDocument(t *testing.T) {
 				}
 			}
 		}
-		if !tracks["GPU 0 is idle, by cause"] || len(tracks) < 4 || len(plot.Arrows) == 0 || len(drawing.Table.Rows) == 0 {
+		if !tracks["GPU 0 is idle or waits, by cause"] || len(tracks) < 4 || len(plot.Arrows) == 0 || len(drawing.Table.Rows) == 0 {
 			t.Errorf("%s: tracks %v, %d arrows, %d rows", drawing.Title, tracks, len(plot.Arrows), len(drawing.Table.Rows))
 		}
 	}

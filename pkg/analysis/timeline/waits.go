@@ -1,0 +1,78 @@
+package timeline
+
+import (
+	"fmt"
+
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// observeCollective observes an activity of a GPU for the waits in collectives.
+func (r *rank) observeCollective(d *gpu, a *idle.Activity, b *event.Batch, i int) {
+	class, ok := b.Class.Get(i)
+	if a.Kind != event.Kernel || !ok || !class.IsCollective() {
+		d.log.Work(a.Start, a.End)
+		return
+	}
+	d.log.Collective(collective.Collective{
+		Step: int32(r.walk.Steps.Len() - 1), Name: a.Name, Allreduce: class == event.Allreduce, Start: a.Start, End: a.End,
+	})
+}
+
+// addWaits divides the collectives of all ranks, and adds to the steps that were kept how long
+// their GPUs wait in them, and for what.
+func (c *Collector) addWaits(kept []*Step) {
+	var lanes []collective.Lane
+	for _, r := range c.ranks {
+		for _, d := range r.gpus {
+			if d.log.Seal(); d.log.Len() > 0 {
+				l := collective.NewLane(c.header, r.id, d.Device, d.log, c.sites.Names.Text)
+				l.Kind = func(step int32) int64 {
+					if step < 0 || int(step) >= r.walk.Steps.Len() {
+						return int64(event.Unknown)
+					}
+					return int64(r.walk.Steps.At(int(step)).Phase)
+				}
+				lanes = append(lanes, l)
+			}
+		}
+	}
+	if len(lanes) == 0 {
+		return
+	}
+	m := collective.New(lanes)
+	m.Each(func(ev *collective.Meeting) {
+		late := "in a collective"
+		if !ev.Estimated {
+			late = fmt.Sprintf("for rank %d", m.Lanes[ev.Members[ev.Late].Lane].Rank)
+		}
+		for i := range ev.Members {
+			w := &ev.Members[i]
+			for _, s := range kept {
+				if l := &m.Lanes[w.Lane]; s.Rank == l.Rank && w.At < s.Until && w.At+w.Wait > s.Start {
+					c.addWait(s, l.Device, w, late)
+				}
+			}
+		}
+	})
+}
+
+// addWait adds a wait to a step. Its parts lie one after the other.
+func (c *Collector) addWait(s *Step, device int32, w *collective.Member, late string) {
+	at := w.At
+	for _, p := range w.Parts {
+		g := Gap{Cause: "unknown"}
+		switch p.Key {
+		case collective.Imbalance:
+			g.Cause = "imbalance"
+		case collective.Unknown:
+		default:
+			g = c.label(idle.Key(p.Key))
+		}
+		g.Device, g.Start, g.End, g.Late = device, max(at, s.Start), min(at+p.Ns, s.Until), late
+		if at += p.Ns; g.Start < g.End {
+			s.Waits = append(s.Waits, g)
+		}
+	}
+}
