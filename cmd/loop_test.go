@@ -208,3 +208,38 @@ func TestHotspotsTrace(t *testing.T) {
 		}
 	}
 }
+
+// TestHotspotsStacks: a trace with stacks of Python is a profile of functions, each with its own
+// time, thread by thread.
+func TestHotspotsStacks(t *testing.T) {
+	span := func(cat, name string, tid int, ts, dur float64) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%v,"dur":%v,"args":{}}`, cat, name, tid, ts, dur)
+	}
+	text := `{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"H100"}],"traceEvents":[` + strings.Join([]string{
+		span("python_function", "vllm/engine.py(10): step", 1, 0, 1000),
+		span("python_function", "vllm/engine.py(20): schedule", 1, 100, 300),
+		span("python_function", "<built-in method dumps of module object at 0x7f>", 1, 150, 200),
+		span("python_function", "vllm/engine.py(20): schedule", 1, 500, 100),
+		span("python_function", "vllm/server.py(5): poll", 2, 200, 400),
+		`{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":2000,"dur":5,"args":{"device":0,"stream":7,"correlation":1}}`,
+		`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1990,"dur":5,"args":{"correlation":1}}`,
+	}, ",") + "]}"
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, h := range hotspotsJSON(t, nil, path).Hotspots {
+		got[h.Function] = h.TimeUs
+	}
+	want := map[string]float64{"step": 600, "schedule": 200, "<built-in method dumps of module object>": 200, "poll": 400}
+	for name, us := range want {
+		near(t, name, got[name], us)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%v", got)
+	}
+	if r := call(t, nil, "hotspots", startupTrace(t)); r.status != 2 || !strings.Contains(r.stderr, "with_stack=True") {
+		t.Errorf("a trace without stacks: status %d, %s", r.status, r.stderr)
+	}
+}

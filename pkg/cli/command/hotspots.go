@@ -26,7 +26,8 @@ var Hotspots = cli.Command{
 	Args:    "[FILE... | NAME=FILE... | FOLDER]",
 	Description: `Hotspots reads what line_profiler wrote (text of any version, with whatever
 surrounds it, or .lprof), TensorRT-LLM's table of compiled functions, and
-py-spy's collapsed stacks and speedscope files. It names the lines that take the
+py-spy's collapsed stacks and speedscope files, and traces of PyTorch's profiler that
+have stacks of Python (functions alone). It names the lines that take the
 time, says of each what kind of waste it is and what to do about it, and which
 functions to profile next where a call hides the time. Several files are the
 ranks of one run: the largest time that a function has in any of them counts.
@@ -330,7 +331,7 @@ func (p *profiling) readProfile(path string) (prof *lineprof.Profile, err error)
 	blame := func(err error) error { return profileError(path, err) }
 	if path == "-" {
 		prof, err = readStream(p.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
-	} else {
+	} else if prof, err = p.pythonStacks(path); prof == nil && err == nil {
 		prof, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
 	}
 	if dir := p.String("source"); err == nil && dir != "" {
