@@ -11,3 +11,6 @@ func SetMaxStates(t *testing.T, n int) {
 
 // TwoPasses tells whether kernels are of two forward passes.
 var TwoPasses = twoPasses
+
+// TargetOf is what a finding is about.
+var TargetOf = targetOf

@@ -48,6 +48,8 @@ const lowLoad = "LOW_LOAD"
 // whys of idle (hoststate.go).
 var waitsFor = map[string]string{
 	"GIL_CONTENTION": event.Classes[event.GIL], "GC_MGMT": event.Classes[event.GC], "AFFINITY": idle.Descheduled.String(), "JIT": idle.Load.String(),
+	"LOOK_AHEAD": idle.Sync.String(), "CPU_QUOTA": idle.Descheduled.String(), "SLOW_GPU": "imbalance", "COORDINATOR": "imbalance",
+	"ALLOC": idle.Alloc.String(), "HOIST": event.Classes[event.Tokenizer],
 	"SERIALIZE": "blocked:lock", "WAIT": "blocked:wait", "SLEEP": "blocked:sleep", "IO": "blocked:file",
 	"GRAPH_EXPAND": idle.Launch.String(), "GRAPH_FALLBACK": idle.Launch.String(), "GRAPH_SPLIT": idle.Launch.String(), "CUSTOM_OP": idle.Launch.String(),
 }

@@ -4,10 +4,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
+
+// Whatever a trace with idle time is to begin with has a name in the hand-off, also where it has
+// no place.
+func TestEveryFindingHasATarget(t *testing.T) {
+	for _, e := range findings.Catalogue() {
+		f := &findings.Finding{Pattern: e.Pattern}
+		if e.Each != "all" {
+			f.Site = new("a call")
+		}
+		if has := gap.TargetOf(f) != ""; has != (e.Pattern != "LOW_LOAD") && len(e.Treat) > 0 {
+			t.Errorf("%s, case %v: a target %t", e.Pattern, e.Is, has)
+		}
+	}
+}
 
 // Where no finding is worth as much, what to begin with is the operation that most idle time is
 // in, with what to do about it.
