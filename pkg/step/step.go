@@ -18,6 +18,9 @@
 // more than twice as many as lie between those replays that have few between them, or 32 more than
 // between most where that is less) is in the period of the replay before, whose row has
 // the class graph_launch.
+// Passes before the first replay are in no step, which is a warning where they take long.
+// Where nothing beside the replays recurs, each is taken for a step, with a warning: pieces of
+// one look the same.
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of
 // the rank that has any, are taken in the order of their start. In a rank with
