@@ -19,6 +19,7 @@ type learner struct {
 	borders  [][2]int64 // what was not recorded, from the last row on
 	kernels  int32      // since the replay before, that no replay ran
 	between  []int32    // the same between any two replays
+	whole    int        // replays that begin with an embedding: each is a forward pass
 }
 
 // unmarked is a rank whose steps are learned, from replays or from collectives without markers.
@@ -90,11 +91,17 @@ func (l *learner) decides(r *rank) bool {
 	if float64(l.rows) < growth*float64(l.tried) {
 		return false
 	}
-	l.tried, l.rule = l.rows, l.run.rule(&r.context.names)
+	l.find(r)
 	u := l.rule
 	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
 	silent := r.plan.method == Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
 	return silent || u.why == "" && u.groups >= minGroups
+}
+
+// find looks for the rule.
+func (l *learner) find(r *rank) {
+	l.tried, l.rule = l.rows, l.run.rule(&r.context.names)
+	l.rule.whole = float64(l.whole) >= minCover*float64(len(l.run.ends))
 }
 
 // keep copies rows i to j.
@@ -154,7 +161,7 @@ func (r unmarked) learned() error {
 	r.learner = nil
 	if r.marked = l.marked; !r.marked {
 		if l.rule == nil || l.tried < l.rows {
-			l.rule = l.run.rule(&r.context.names)
+			l.find(r.rank)
 		}
 		r.setRule(l.rule)
 		r.eager.learn(l.between, r.rule)
@@ -189,6 +196,7 @@ func (l *learner) replay(r *rank, b *event.Batch, k int) {
 			l.run.add(t, -1)
 		}
 		l.run.collective()
+		l.whole += b2n(b.Kind.Values[k] == event.Kernel && isEmbedding(string(b.Name.Get(k))))
 	}
 }
 

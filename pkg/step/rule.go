@@ -26,6 +26,7 @@ type rule struct {
 	single  bool          // each replay of a graph is a step
 	copies  bool          // tokens are copied back once in each step
 	silent  bool          // there was no evidence there
+	whole   bool          // replays begin with an embedding
 	why     string        // what was not clear where the rule was learned, "" for nothing
 	at      []int32       // the collectives or replays that began steps where the rule was learned
 }
@@ -224,7 +225,11 @@ func (r unmarked) hostBegins(tokens []int32) (begins bool) {
 // cycle is the rule for graph replays: each is a step, unless the period that was learned is
 // of several.
 func cycle(u *rule) *rule {
-	if u.single = u.why != "" || u.each; u.why != "" {
+	u.single = u.why != "" || u.each
+	switch {
+	case u.silent && u.whole:
+		u.why = ""
+	case u.why != "":
 		u.why = "a step may be one graph replay, or several"
 	}
 	return u
