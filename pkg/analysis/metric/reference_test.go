@@ -411,7 +411,7 @@ func (f *figures) addHost(ref *referenceRank, w []span) {
 	}
 	if !silent {
 		f.hostCapacity += capacity
-		if !ref.causesUnknown {
+		if !hidden && !ref.causesUnknown {
 			f.causeCapacity += capacity
 		}
 	}
@@ -421,7 +421,9 @@ func (f *figures) addHost(ref *referenceRank, w []span) {
 		}
 		if !silent {
 			f.host += within([]span{wait.host}, w)
-			f.hostWaits += within([]span{wait.host}, w)
+			if !hidden && !ref.causesUnknown {
+				f.hostWaits += within([]span{wait.host}, w)
+			}
 		}
 	}
 	windowEnd := int64(math.MaxInt64)

@@ -125,10 +125,11 @@ func (f *figures) add(t *tally, r *rank) {
 		return
 	}
 	f.hostCapacity += gpus * t.wall
-	if f.hostWaits += t.hostWaits; !r.causesUnknown {
+	if t.whole == 0 && !r.waitsUnknown && !r.causesUnknown {
+		f.hostWaits += t.hostWaits
 		f.causeCapacity += gpus * t.wall
 	}
-	f.host += t.host
+	f.host += t.host + t.hostWaits
 	if r.walk.Benchmark() < 0 {
 		f.host += t.hostTail
 	}
@@ -153,7 +154,7 @@ func (f *figures) rows(scope string) []Row {
 		{Metric: Backpressure, Numerator: f.waited, Denominator: f.wall},
 		{Metric: CollectiveWait, Numerator: f.waits, Denominator: f.waitCapacity},
 		{Metric: HostWait, Numerator: f.hostWaits, Denominator: f.causeCapacity},
-		{Metric: HostBound, Numerator: f.host + f.hostWaits, Denominator: f.hostCapacity},
+		{Metric: HostBound, Numerator: f.host, Denominator: f.hostCapacity},
 	}
 	for i := range rows {
 		rows[i].Scope = scope
