@@ -58,7 +58,9 @@ func planMetrics(p *Plan) (job, error) {
 		return planRuns(p)
 	}
 	m := planMeasurement(p, p.Files)
-	m.aimed()
+	if p.out.streams() || p.out.format == formatParquet { // rows as text do not hold what to begin with
+		m.aimed()
+	}
 	return metering{m}, nil
 }
 
@@ -70,7 +72,9 @@ func (m metering) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	m.point(result)
+	if m.aim != nil {
+		m.point(result)
+	}
 	return 0, m.out.table(result.Table())
 }
 
