@@ -181,7 +181,11 @@ func (w *threadWatch) limited(rank int32) *cpuLimit {
 	if p == nil || !w.header.Records(event.OS, rank) || len(p.stops) == 0 {
 		return nil
 	}
-	stops := slices.Clone(p.stops)
+	return limitOf(slices.Clone(p.stops))
+}
+
+// limitOf says what makes stops, nil where nothing does in periods.
+func limitOf(stops []threadStop) *cpuLimit {
 	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.To, b.To) })
 	// Threads that come back together are one instant of the test.
 	var ends []int64

@@ -1,6 +1,10 @@
 package gap
 
 import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -73,4 +77,54 @@ func TestBusy(t *testing.T) {
 	if want := []string{"spins in sched_yield", "works", "works elsewhere"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v: %+v", got, want, w.busy())
 	}
+}
+
+// In recordings of a real kernel a limit is told from threads that have to share their CPUs
+// (testdata/cpu).
+func TestLimitedRecorded(t *testing.T) {
+	for name, want := range map[string]bool{"quota": true, "contended": false} {
+		src, err := nsys.Open([]string{recordedCPU(t, name)}, nsys.Options{Host: []event.Kind{event.OS, event.Run}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		w := newThreadWatch(src.Header())
+		if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		l := limitOf(w.processes[noRank].stops) // calls of the system are read of processes with a GPU only
+		if (l != nil) != want {
+			t.Errorf("%s: %+v", name, l)
+		}
+		if l != nil {
+			t.Logf("%s: stopped %d times, %d threads, %d ms", name, l.Periods, l.Threads, l.Ns/1e6)
+			// The kernel counted 41 stops of 4.04 s; others that worked there stopped threads, too.
+			if l.Periods < 41 || l.Ns < 3_500_000_000 || l.Ns > 5_000_000_000 {
+				t.Errorf("%s: %d stops, %d ns", name, l.Periods, l.Ns)
+			}
+		}
+	}
+}
+
+// recordedCPU returns the name of a recording of testdata/cpu.
+func recordedCPU(t *testing.T, name string) string {
+	t.Helper()
+	packed, err := os.Open("../../../testdata/cpu/" + name + ".sqlite.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	in, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".sqlite")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
