@@ -36,6 +36,9 @@ func (r *Report) Brief() *report.Brief {
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
 		b.CannotTell = append(b.CannotTell, "whether there were enough requests: "+r.LowLoadUnknown)
 	}
+	if doubt := r.waitsDoubt(); doubt != "" {
+		b.CannotTell = append(b.CannotTell, doubt)
+	}
 	next := "gaps TRACE --brief"
 	switch {
 	case r.LowOnLoad():

@@ -397,8 +397,8 @@ func (r *Report) warn() {
 	if len(r.Borderline) > 0 {
 		say("the verdict is borderline: it would flip if one of these were elsewhere in its 95 %% interval: %s", strings.Join(r.Borderline, ", "))
 	}
-	if c := r.Collectives; c != nil && c.Doubt() != "" && r.Reported.CollectiveWait != nil {
-		say("%s", c.Doubt())
+	if doubt := r.waitsDoubt(); doubt != "" {
+		say("%s", doubt)
 	}
 	if c := r.Collectives; c != nil && !c.Estimated && c.Unmatched > c.Matched {
 		say("%d kernels of collectives have no match on another rank, and %d collectives have: what GPUs wait for in them is known in part", c.Unmatched, c.Matched)
@@ -412,6 +412,14 @@ func (r *Report) warn() {
 	if r.NCCLCaveat {
 		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
 	}
+}
+
+// waitsDoubt is what is not known of waits in collectives for lack of other GPUs, "" for nothing.
+func (r *Report) waitsDoubt() string {
+	if r.Collectives == nil || r.Reported.CollectiveWait == nil {
+		return ""
+	}
+	return r.Collectives.Doubt()
 }
 
 // idleAlone tells whether no YES has a vote of another metric than the two on idle
