@@ -232,7 +232,7 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
 		}
 	}
 	if slices.Contains(one.Is, "graph_launch") {
-		f.nodes(&one)
+		nodes(&one, &f.rep.Graph, f.called[place{one.Call, one.Path}])
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.placed(&one)
@@ -454,10 +454,8 @@ var callKinds = []struct {
 }
 
 // nodes says how many nodes a graph has, and what each costs in the call that launches it.
-func (f *gathering) nodes(one *findings.Fact) {
-	g := &f.rep.Graph
+func nodes(one *findings.Fact, g *CoverageReport, t tally) {
 	if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 {
-		t := f.called[place{one.Call, one.Path}]
 		each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
 		one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
 	}

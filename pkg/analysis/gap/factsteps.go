@@ -326,7 +326,7 @@ func (f *gathering) pauses() map[string]bool {
 		cause := g.Causes[0]
 		paused[cause.Cause] += cause.Us
 		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
-			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": f.usualStep(), "cause_share": cause.Us / g.IdleUs}}
+			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usualStep(f.views), "cause_share": cause.Us / g.IdleUs}}
 		f.inPause(&one, cause.Cause)
 		f.add(one)
 	}
@@ -345,9 +345,9 @@ func (v *view) periodOf(k int) int64 {
 }
 
 // usualStep is how long half of the steps take at most, in us.
-func (f *gathering) usualStep() float64 {
+func usualStep(views []*view) float64 {
 	var all []int64
-	for _, v := range f.views {
+	for _, v := range views {
 		for _, s := range v.counted() {
 			all = append(all, s.Period())
 		}
