@@ -24,15 +24,34 @@ const (
 // launching thread is blocked until others do something. That is an association: nobody
 // knows whether that thread is who it waits for.
 type Meanwhile struct {
-	Rank   int32 `json:"rank"`   // of the thread's process
-	Thread int64 `json:"thread"` // thread id
-	// Us is the time that it was on a CPU while launching threads of the rank waited, over all GPUs; Share its share of their waiting,
+	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
+	Thread int64  `json:"thread"` // thread id
+	// Elsewhere: those who waited are in other processes, of all other ranks.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
+	// Elsewhere, of the other ranks, over all GPUs; Share its share of their waiting,
 	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
 	// former is.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
 	WindowShare float64 `json:"window_share"`
 	Lift        float64 `json:"lift"`
+}
+
+// who is the thread.
+func (m *Meanwhile) who() who {
+	if m.Rank == nil {
+		return who{noRank, m.Thread}
+	}
+	return who{*m.Rank, m.Thread}
+}
+
+// named is the thread as text.
+func (m *Meanwhile) named() string {
+	if m.Rank == nil {
+		return fmt.Sprintf("thread %d of a process without a GPU", m.Thread)
+	}
+	return fmt.Sprintf("thread %d of rank %d", m.Thread, *m.Rank)
 }
 
 // Placement is where a launching thread ran in the window.
@@ -99,6 +118,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 	}
+	rep.Meanwhile = append(rep.Meanwhile, c.elsewhere.meanwhile(views)...)
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }
@@ -128,7 +148,7 @@ func (p *Placement) locate(places idle.Places, b *idle.Beside) {
 // CPU for beside of that, and for ran of the window; ok is false where that is no more than
 // else.
 func meanwhile(rank int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
-	m = Meanwhile{Rank: rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
+	m = Meanwhile{Rank: &rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
 	if m.WindowShare > 0 {
 		m.Lift = m.Share / m.WindowShare
 	}
@@ -139,10 +159,14 @@ func meanwhile(rank int32, thread, beside, waited, ran, window int64) (m Meanwhi
 func (i *Idle) besideSections(s *report.Section) {
 	if len(i.Meanwhile) > 0 {
 		t := s.Table("Threads that ran while launching threads were blocked (correlation only)",
-			report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
+			report.Column{Title: "rank", Right: true}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
 			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
 		for _, m := range i.Meanwhile {
-			t.Row(report.Int(m.Rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
+			rank := "none" // a process without a GPU
+			if m.Rank != nil {
+				rank = strconv.Itoa(int(*m.Rank))
+			}
+			t.Row(report.Str(rank), report.Str(strconv.FormatInt(m.Thread, 10)), report.Num(m.Share), report.Num(m.WindowShare), report.Str(report.Digits(m.Lift)))
 		}
 	}
 	for _, p := range i.Placement {

@@ -65,6 +65,105 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
+// TestMeanwhileElsewhere has the launching thread of rank 0 wait for a thread of a process
+// that is no rank, whose rows come at the end: it is named as such. What runs all the time is
+// not, and neither is anyone where nobody knows whose machine it ran on.
+func TestMeanwhileElsewhere(t *testing.T) {
+	const off, other, always = 400_000, 77, 78
+	e := &engine{now: 1_000}
+	var elsewhere []eventtest.Row
+	run := func(thread, from, to int64) {
+		r := hostRow(event.Run, from, to, "", -1, 5)
+		r.Rank, r.Thread = -1, thread
+		elsewhere = append(elsewhere, r)
+	}
+	from := e.now
+	e.steps(40, func() { e.layer(); e.layer() }, func() {
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+		run(other, e.now+off/4, e.now+off)
+		e.now += off
+		from = e.now
+	})
+	e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+	eventtest.Sort(e.rows)
+	for len(elsewhere)%8 != 7 { // so that their nulls fill whole bytes of a bitmap
+		run(always+1, 0, 1)
+	}
+	run(always, 0, e.now)
+	eventtest.Sort(elsewhere)
+	rows := append(e.rows, elsewhere...)
+	for reports := 1; reports <= 2; reports++ {
+		h := eventtest.Header(rows)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 40}}
+		if reports == 2 {
+			h.Reports = append(h.Reports, event.Report{File: "other.sqlite"})
+		}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rep.Idle.Meanwhile
+		switch {
+		case reports == 2 && len(m) > 0:
+			t.Errorf("of two reports: %+v", m)
+		case reports == 2:
+		case len(m) != 1 || m[0].Thread != other || m[0].Rank != nil || m[0].Share < 0.74 || m[0].Share > 0.76 || m[0].Lift < minLift:
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// TestNeighbourRank has the launching thread of rank 0 wait in a call for 400 us of each step
+// while a thread of rank 1 in the same report runs, then or all the time.
+func TestNeighbourRank(t *testing.T) {
+	const off = 400_000
+	for _, always := range []bool{false, true} {
+		e := &engine{now: 1_000}
+		from := e.now
+		e.steps(40, func() { e.layer(); e.layer() }, func() {
+			e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3))
+			e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+off, "poll", event.OSIO, -1))
+			if !always {
+				e.rows = append(e.rows, ofRankOne(hostRow(event.Run, e.now, e.now+off, "", -1, 9)))
+			}
+			e.now += off
+			from = e.now
+		})
+		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
+		if always {
+			e.rows = append(e.rows, ofRankOne(hostRow(event.Run, 0, e.now, "", -1, 9)))
+		}
+		for _, r := range slices.Clone(e.rows) { // rank 1 works as rank 0 does, and nobody knows when its thread 1 runs
+			if r.Kind != event.Run && r.Kind != event.OS {
+				e.rows = append(e.rows, ofRankOne(r))
+			}
+		}
+		eventtest.Sort(e.rows)
+		h := eventtest.Header(e.rows)
+		eventtest.OneReport(h)
+		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 41}, {Rank: 1, Runs: h.Reports[0].Rows["run"] - 41}}
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rep.Idle.Meanwhile
+		if always != (len(m) == 0) || !always && (m[0].Rank == nil || *m[0].Rank != 1 || m[0].Thread != 5 || !m[0].Elsewhere || m[0].Share < 0.95) {
+			t.Errorf("%v: %+v", always, m)
+		}
+	}
+}
+
+// ofRankOne is a row of rank 1, of thread 5 where it is a run.
+func ofRankOne(r eventtest.Row) eventtest.Row {
+	if r.Rank = 1; r.Kind == event.Run {
+		r.Thread = 5
+	}
+	return r
+}
+
+// minLift is how much more than in the window a thread runs that is named.
+const minLift = 1.5
+
 // TestPlacement has the launching thread change between CPUs 3 and 4 with each step: between
 // sockets and away from the GPU, where the recording says so, else that is null.
 func TestPlacement(t *testing.T) {

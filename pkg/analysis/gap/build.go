@@ -110,6 +110,9 @@ func (c *computer) warn(rep *Report, views []*view) {
 	if forgotten > 0 {
 		add("of %s of idle time in long gaps it is not known what the launching thread did", report.Micros(us(forgotten)))
 	}
+	if c.elsewhere.full {
+		add("threads of other processes came to a CPU more than %d times: which of them ran while launching threads waited is not known", maxOtherRuns)
+	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)
 	}

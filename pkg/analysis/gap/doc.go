@@ -50,9 +50,10 @@
 // # Meanwhile, and placement
 //
 // While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread of its process that is on a CPU for a larger share of that time than of
+// blocked:join), a thread that is on a CPU for a larger share of that time than of
 // the window is named: three at most, of a share of 5 % and 1.5 times that of the window at least.
-// It need not be who is waited for. Of each launching thread the changes of its CPU in the window
+// It need not be who is waited for. It may be of another process of the same report, a rank or
+// none: an engine core that schedules for its workers is one (elsewhere.go). Of each launching thread the changes of its CPU in the window
 // are counted. Where the recording says which socket and NUMA node each CPU is in, and which node
 // the GPU, changes between sockets and time away from the GPU's node are counted, too; what is not
 // known is null.

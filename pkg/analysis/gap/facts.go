@@ -392,7 +392,7 @@ func (f *gathering) meanwhile() string {
 		return ""
 	}
 	m := &f.rep.Idle.Meanwhile[0]
-	return fmt.Sprintf("thread %d of rank %d runs for %s of such time, and for %s of the window", m.Thread, m.Rank, report.Percent(m.Share), report.Percent(m.WindowShare))
+	return fmt.Sprintf("%s runs for %s of such time, and for %s of the window", m.named(), report.Percent(m.Share), report.Percent(m.WindowShare))
 }
 
 // placed says how often launching threads changed their CPU.

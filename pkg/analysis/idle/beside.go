@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Beside is what a thread did in a group of slices while others waited, and where it ran.
@@ -81,6 +82,7 @@ type company struct {
 	unplaced int64              // ns of those on a CPU without a number
 	besides  []besideAt         // of pending slices, not in of yet
 	of       map[int32][]Beside // by group and thread
+	waits    *spill.Log         // by slice: spans in which a launching thread waits for others; nil where nobody asks
 }
 
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
@@ -200,6 +202,9 @@ func (c *company) observe(from, to int64, waiting *hostThread, why Why) {
 		if start >= to {
 			continue
 		}
+		if c.waits != nil {
+			c.waits.Add(int64(k), start, to)
+		}
 		for _, h := range c.hosts.threads {
 			one := Beside{OnCPU: h.ranOn(start, to)}
 			if h == waiting {
@@ -279,6 +284,32 @@ func (c *company) EachBeside(f func(ThreadBeside)) {
 			if one != (Beside{}) {
 				f(ThreadBeside{int(group), c.hosts.numbers[n].id, c.hosts.numbers[n].launches, one})
 			}
+		}
+	}
+}
+
+// EachWait calls f with each time, ns, in which a gpu is idle because a launching thread is
+// blocked until another one does something, where the option Waits is set. Those of several
+// gpus may be the same.
+func (c *company) EachWait(f func(group int, from, to int64)) {
+	const from, to = spill.Payload, spill.Payload + 1
+	if c.waits == nil {
+		return
+	}
+	c.waits.Each(spill.Columns(from, to), func(rows spill.Rows) {
+		for i, slice := range rows[spill.Key] {
+			if group := c.ledger.slices[slice].group; group >= 0 {
+				f(int(group), rows[from][i], rows[to][i])
+			}
+		}
+	})
+}
+
+// EachSlice calls f with each slice of a group.
+func (c *company) EachSlice(f func(group int, from, to int64)) {
+	for k, s := range c.ledger.slices {
+		if start, end := c.ledger.Bounds(k); s.group >= 0 {
+			f(int(s.group), start, end)
 		}
 	}
 }

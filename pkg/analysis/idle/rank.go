@@ -35,6 +35,9 @@ type Options struct {
 	LockStacks bool
 	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
 	Beside bool
+	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
+	// processes.
+	Waits bool
 	// Places says, with Beside, where the CPUs and the rank's GPUs are.
 	Places Places
 	// HostTime keeps what launching threads did in each slice.
@@ -86,6 +89,9 @@ func Kept(s *spill.Store) error {
 func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
 	r.company, r.stacks = company{ledger: &r.ledger, hosts: &r.hosts}, stacks{ledger: &r.ledger}
+	if opt.Waits {
+		r.company.waits = opt.Store.NewLog(2, 0)
+	}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, Unknown)
@@ -272,5 +278,8 @@ func (r *Rank) Close() {
 	}
 	r.ledger.seal()
 	r.hosts.seal()
+	if r.company.waits != nil {
+		r.company.waits.Seal()
+	}
 	r.company.besides, r.gap, r.locks.holds, r.edges = nil, nil, nil, edges{}
 }

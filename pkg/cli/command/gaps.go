@@ -27,8 +27,8 @@ the rank that the others wait for, and why (straggler).
 Where a recording has them, context switches and calls of the system's libraries
 say why those threads stalled (why: running, blocked:lock, blocked:io, descheduled
 and so on; unknown where nothing was recorded), who holds the interpreter lock
-(holders), which of its threads ran while they waited (meanwhile, which is no evidence
-that they were waited for), and where they ran (placement: changes of the CPU, of the
+(holders), which threads of any process ran while they waited (meanwhile:
+correlation only), and where they ran (placement: changes of the CPU, of the
 socket and of the NUMA node). Samples of the CPU say which functions
 they ran (families): an estimated share, with an interval, of an exact total. Missing
 data is listed with the option that records it. Flame
