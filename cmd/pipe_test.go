@@ -255,7 +255,7 @@ var everyOutput = []string{
 	"diff TRACE TRACE --why", "diff TRACE TRACE --format json --why", "diff TRACE TRACE -o DIR/diff.html --flame DIR/d.folded --junit DIR/diff.xml",
 }
 
-// contains tells whether a file has a text in it, decompressed where it is gzip.
+// contains reports whether a file has a text in it, decompressed where it is gzip.
 func contains(t *testing.T, path, text string) bool {
 	t.Helper()
 	data, err := os.ReadFile(path)

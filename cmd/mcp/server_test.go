@@ -99,7 +99,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// same tells whether two JSON texts are of one value.
+// same reports whether two JSON texts are of one value.
 func same(t *testing.T, a, b []byte) bool {
 	t.Helper()
 	var texts [2][]byte

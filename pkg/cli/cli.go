@@ -154,10 +154,10 @@ type Upstream struct {
 func (e *Upstream) Error() string { return e.Err.Error() }
 func (e *Upstream) Unwrap() error { return e.Err }
 
-// FromPipe tells whether standard input is a pipe.
+// FromPipe reports whether standard input is a pipe.
 func (c *Call) FromPipe() bool { return isPipe(c.Stdin) }
 
-// ToPipe tells whether standard output is a pipe, which is where the output goes.
+// ToPipe reports whether standard output is a pipe, which is where the output goes.
 func (c *Call) ToPipe() bool { return c.OutputPath() == "" && isPipe(c.Stdout) }
 
 func isPipe(stream any) bool {

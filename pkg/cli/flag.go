@@ -89,7 +89,7 @@ func (f *Flag) declare() cli.Flag {
 	}
 }
 
-// IsSet tells whether a flag was given.
+// IsSet reports whether a flag was given.
 func (c *Call) IsSet(name string) bool { return c.flags.IsSet(name) }
 
 // String returns the value of a flag; here and below a flag that the command
@@ -114,10 +114,10 @@ func (c *Call) Bool(name string) bool { return c.flags.Bool(name) }
 // Duration returns the value of a flag.
 func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
 
-// Has tells whether the command has a flag.
+// Has reports whether the command has a flag.
 func (c *Call) Has(name string) bool { return c.cmd.find(name, false) != nil }
 
-// Takes tells whether a flag takes a value that its manual lists.
+// Takes reports whether a flag takes a value that its manual lists.
 func (c *Call) Takes(name, value string) bool {
 	f := c.cmd.find(name, false)
 	return f != nil && slices.Contains(f.Values, value)
@@ -304,7 +304,7 @@ func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
 	return f, value, arg[2:] != ""
 }
 
-// isBool tells whether the flag takes no value.
+// isBool reports whether the flag takes no value.
 func (f *Flag) isBool() bool {
 	_, is := f.Default.(bool)
 	return is

@@ -108,7 +108,7 @@ func realPath(path string) string {
 	return abs
 }
 
-// within tells whether a path lies in a folder, which it is not itself.
+// within reports whether a path lies in a folder, which it is not itself.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

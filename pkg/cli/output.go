@@ -11,7 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/outfile"
 )
 
-// IsTerminal tells whether a stream is a terminal.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -25,7 +25,7 @@ func (c *Call) OutputPath() string {
 	return ""
 }
 
-// ToTerminal tells whether the output is read by a person at a terminal.
+// ToTerminal reports whether the output is read by a person at a terminal.
 func (c *Call) ToTerminal() bool { return c.OutputPath() == "" && IsTerminal(c.Stdout) }
 
 // Screen is how wide and high the terminal is that the output goes to, 0 where that is not
@@ -79,17 +79,17 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// isStream tells whether a file is a device or a pipe, which may be input and
+// isStream reports whether a file is a device or a pipe, which may be input and
 // output at once.
 func isStream(info fs.FileInfo) bool { return !info.Mode().IsRegular() && !info.IsDir() }
 
-// IsStream tells whether a path is that of a device or a pipe.
+// IsStream reports whether a path is that of a device or a pipe.
 func IsStream(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && isStream(info)
 }
 
-// SameFile tells whether two names are of one file, which is no stream.
+// SameFile reports whether two names are of one file, which is no stream.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

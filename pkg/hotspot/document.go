@@ -65,7 +65,7 @@ func (r *Report) title(v View) report.Text {
 	return report.Plain("No waste that a line shows")
 }
 
-// HasSource tells whether the source of any hotspot is known, without which it is
+// HasSource reports whether the source of any hotspot is known, without which it is
 // COMPUTE because nothing else can be told.
 func (r *Report) HasSource() bool {
 	return slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.Source != "" })

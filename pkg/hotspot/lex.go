@@ -134,7 +134,7 @@ func firstWord(s string) string {
 	return s[:n]
 }
 
-// isNameStart tells whether a text, which is not empty, begins as names do.
+// isNameStart reports whether a text, which is not empty, begins as names do.
 func isNameStart(s string) bool {
 	c := s[0]
 	if c < utf8.RuneSelf {

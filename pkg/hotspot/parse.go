@@ -13,7 +13,7 @@ type parser struct {
 	depth  int // brackets open around i
 }
 
-// more tells whether there are tokens left.
+// more reports whether there are tokens left.
 func (p *parser) more() bool { return p.i < len(p.tokens) }
 
 // at is whether the next token is an operator or a keyword.
@@ -76,7 +76,7 @@ func (p *parser) expressions(closer string) (elements int) {
 	return elements
 }
 
-// literal tells whether a keyword is a value, and no operator.
+// literal reports whether a keyword is a value, and no operator.
 func literal(t Token) bool { return t.Text == "None" || t.Text == "True" || t.Text == "False" }
 
 // loop reads "for targets in", and what it goes over.

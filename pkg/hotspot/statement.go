@@ -121,5 +121,5 @@ func Text(tokens []Token) string {
 	return b.String()
 }
 
-// isWordy tells whether a token would run into the next one without a blank.
+// isWordy reports whether a token would run into the next one without a blank.
 func isWordy(t Token) bool { return t.Kind == Name || t.Kind == Keyword || t.Kind == Number }

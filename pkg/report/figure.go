@@ -24,7 +24,7 @@ func Micros(us float64) string {
 	return digits(us/u.us) + " " + u.name
 }
 
-// finite tells whether a number is one that can be shown.
+// finite reports whether a number is one that can be shown.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
 // unitOf returns the largest unit of which a duration has one or more.

@@ -15,7 +15,7 @@ type Handoff struct {
 	// Phase is context or generation: of the phases with a YES the one with more idle
 	// GPU time; of a comparison the one whose idle time grew most over all its steps.
 	Phase *string `json:"primary_bottleneck_phase"`
-	// HostPrepConfirmed tells whether the preparation of inputs is a cause; verdict
+	// HostPrepConfirmed reports whether the preparation of inputs is a cause; verdict
 	// alone can tell.
 	HostPrepConfirmed *bool `json:"host_prep_confirmed"`
 	// TopRegressingOps are operations that take longer beyond the noise, the most first;

@@ -108,7 +108,7 @@ func (t *Table) layout(top int) *grid {
 	return g
 }
 
-// has tells whether there is anything in a column.
+// has reports whether there is anything in a column.
 func (t *Table) has(rows [][]Cell, column int) bool {
 	return slices.ContainsFunc(rows, func(row []Cell) bool { return row[column].kind >= number || row[column].text != "" })
 }
@@ -170,7 +170,7 @@ func (t *Table) sum(rows [][]Cell) ([]Cell, bool) {
 	return total, adds
 }
 
-// right tells whether a column is set to the right.
+// right reports whether a column is set to the right.
 func (c *Column) right() bool { return c.Right || c.Kind.numeric() }
 
 // cond measures text the same way everywhere: characters of ambiguous width are

@@ -83,7 +83,7 @@ func (r *Rows) fill(n int) {
 	r.text = append(r.text, spaces[:n]...)
 }
 
-// shortASCII tells whether a text is short printable ASCII: a cell for each byte.
+// shortASCII reports whether a text is short printable ASCII: a cell for each byte.
 func shortASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

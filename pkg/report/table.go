@@ -15,7 +15,7 @@ const (
 	Figure               // a number without a unit, such as a mean count
 )
 
-// numeric tells whether values of a kind are numbers.
+// numeric reports whether values of a kind are numbers.
 func (k Kind) numeric() bool { return k >= Duration }
 
 // Column describes a column of a table.

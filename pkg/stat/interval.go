@@ -36,7 +36,7 @@ func (s Span) Len() int64 {
 	return s.To - s.From
 }
 
-// Has tells whether t lies in s.
+// Has reports whether t lies in s.
 func (s Span) Has(t int64) bool { return s.From <= t && t < s.To }
 
 // Clip returns the part of s within w, which may be empty.

@@ -15,7 +15,7 @@ func random(rng *rand.Rand) (spans []Span) {
 	return spans
 }
 
-// in tells whether any of the spans holds t.
+// in reports whether any of the spans holds t.
 func in(spans []Span, t int64) bool {
 	return slices.ContainsFunc(spans, func(s Span) bool { return s.Has(t) })
 }

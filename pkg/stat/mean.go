@@ -19,7 +19,7 @@ type Estimate struct {
 	band     []float64
 }
 
-// Known tells whether it is known how uncertain the mean is.
+// Known reports whether it is known how uncertain the mean is.
 func (e *Estimate) Known() bool { return e.N >= MinSamples }
 
 // Effective is how many independent steps the samples are worth, at most their number.

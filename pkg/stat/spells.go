@@ -19,7 +19,7 @@ func (s *Spells) Add(from, to int64) {
 	}
 }
 
-// Follow tells whether who waits so is let go on by who waits in spells of another list: of
+// Follow reports whether who waits so is let go on by who waits in spells of another list: of
 // the time that both wait, nine tenths are in pairs of which the other's ends first, and its own
 // soon after (within half the time that both wait).
 func (s Spells) Follow(other Spells) bool {

@@ -29,7 +29,7 @@ func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
 }
 
-// MayBeUnclear tells whether it may turn out at the end of the rows after a header that steps
+// MayBeUnclear reports whether it may turn out at the end of the rows after a header that steps
 // cannot be identified: where structure tells them, here or where they were found before.
 func MayBeUnclear(h *event.Header, opt Options) bool {
 	if h.Isolation != nil {

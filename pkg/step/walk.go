@@ -13,7 +13,7 @@ import (
 // Time is cut where what it belongs to may change: where a step starts, at the
 // latest end of the open segment's steps so far, at the limits of the trace
 // window, and at the borders of what was not recorded. What lies after the
-// segment's latest end so far is Pending: the next step row tells whether it was
+// segment's latest end so far is Pending: the next step row reports whether it was
 // the segment's (the step goes on to that row) or a gap between two segments.
 type Walker struct {
 	// RankSteps is what the rows so far tell; complete after Finish.
@@ -110,7 +110,7 @@ func (w *Walker) Slice() Slice { return w.now }
 // time of all where no step has begun.
 func (w *Walker) SegmentEnd() int64 { return w.segEnd }
 
-// Recorded tells whether all of the time between from and to was recorded.
+// Recorded reports whether all of the time between from and to was recorded.
 func (w *Walker) Recorded(from, to int64) bool { return w.lost(0, from, to) == 0 }
 
 // lost is how much of the time between from and to was not recorded; the spans

@@ -46,7 +46,7 @@ type Slice struct {
 	// Step is the open step's index in RankSteps.Steps, -1 where Place is
 	// Outside.
 	Step int32
-	// Trace tells whether it is in the window of the trace; never where that was
+	// Trace reports whether it is in the window of the trace; never where that was
 	// not asked for.
 	Trace bool
 	// Unrecorded tells that nothing was recorded, which puts it outside of

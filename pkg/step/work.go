@@ -42,7 +42,7 @@ func (w *Work) Take(v []int64) {
 	*w = Work{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), int32(v[4]), int32(v[5]), int32(v[6]), int32(v[7])}
 }
 
-// InForward tells whether kernels of a class are those of a forward pass.
+// InForward reports whether kernels of a class are those of a forward pass.
 func InForward(class event.Class) bool {
 	switch class {
 	case event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant:
@@ -109,7 +109,7 @@ func (r *RankSteps) Kinds(method string, from, to int) []Kind {
 	return Kinds(works, method)
 }
 
-// LostReplays tells whether so many graph replays are missing beside those that were recorded that
+// LostReplays reports whether so many graph replays are missing beside those that were recorded that
 // the recording cannot be trusted. Calls of the last steps may replay after them: no more are
 // missing there than in the whole trace, of which launched is 0 where that is not known.
 func LostReplays(calls, replays, launched, recorded int64) bool {
@@ -162,7 +162,7 @@ func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 	}
 }
 
-// loadsCode tells whether the call of a row loads code; each name of a dictionary is asked once.
+// loadsCode reports whether the call of a row loads code; each name of a dictionary is asked once.
 func (w *worker) loadsCode(names *event.Strings, i int) bool {
 	loads := func() bool { return cudaname.EffectOf(string(names.Get(i)))&cudaname.LoadsCode != 0 }
 	if names.Dict == nil || names.Codes[i] < 0 {

@@ -62,7 +62,7 @@ func faulty(f sim.Fault) func(*sim.Config) {
 	return func(c *sim.Config) { c.Faults = append(c.Faults, f) }
 }
 
-// finding tells whether there is a finding of a pattern with these words in it.
+// finding reports whether there is a finding of a pattern with these words in it.
 func finding(pattern string, words ...string) func(*gap.Report) bool {
 	return func(rep *gap.Report) bool {
 		for _, f := range rep.Findings {
@@ -158,7 +158,7 @@ func (r *faultRow) print(w io.Writer) {
 // quarter is how far what a finding is said to bring may be from what it does bring.
 const quarter = 0.25
 
-// sized tells whether the first finding names the fault, and says what a step takes less without it.
+// sized reports whether the first finding names the fault, and says what a step takes less without it.
 func (p *fault) sized(with, without *gap.Report) bool {
 	head := *with
 	head.Findings = head.Findings[:min(1, len(head.Findings))]

@@ -90,7 +90,7 @@ func (g *gate) run(seed uint64, n int) error {
 	return nil
 }
 
-// red tells whether a night is called worse than those before it.
+// red reports whether a night is called worse than those before it.
 func red(before []metric.HistoryRun, night metric.HistoryRun) bool {
 	return metric.Examine(before, night, metric.HistoryOptions{}).Worse
 }

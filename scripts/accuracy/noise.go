@@ -22,7 +22,7 @@ type slice struct {
 	worst                 string // a row that was flagged
 }
 
-// judged tells whether the slice is one that the bound on false alarms is for: noise with
+// judged reports whether the slice is one that the bound on false alarms is for: noise with
 // memory that is short beside the run. A run of a few states, or one that drifts, shows too
 // little of it, and is answered by several runs a side.
 func (s *slice) judged() bool {

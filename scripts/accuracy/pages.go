@@ -63,7 +63,7 @@ var (
 	percent = regexp.MustCompile(`^What explains ([0-9.]+) % of the change`)
 )
 
-// agrees tells whether a sentence agrees with the rows.
+// agrees reports whether a sentence agrees with the rows.
 func agrees(c *compare.Comparison, sentence string) bool {
 	row := func(name string) *compare.Row { return find(c.Summary, name) }
 	moved := func(sign float64) bool {

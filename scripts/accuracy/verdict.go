@@ -61,7 +61,7 @@ var limitsOfIdle = []float64{0.15, 0.2, 0.3, 0.4}
 
 const limitOfLaunch = 0.1
 
-// clear tells whether the truth is a fifth away from every limit.
+// clear reports whether the truth is a fifth away from every limit.
 func (r hostRun) clear() bool {
 	for _, l := range limitsOfIdle {
 		if math.Abs(r.idle-l) < l/5 {
@@ -146,5 +146,5 @@ func (c *verdictCell) run(runs int) {
 	}
 }
 
-// holds tells whether an interval holds the truth.
+// holds reports whether an interval holds the truth.
 func holds(i *[2]float64, truth float64) bool { return i != nil && i[0] <= truth && truth <= i[1] }

@@ -226,7 +226,7 @@ func (r *whyRow) size(c *hostCause, with, clean *gap.Report, seed int, verbose i
 	}
 }
 
-// named tells whether a report names the cause, and whether it does so first.
+// named reports whether a report names the cause, and whether it does so first.
 func (c *hostCause) named(rep *gap.Report) (named, first bool) {
 	if c.pattern == "" {
 		named = slices.ContainsFunc(rep.Warnings, func(text string) bool { return strings.Contains(text, c.says) })
@@ -247,7 +247,7 @@ func (c *hostCause) named(rep *gap.Report) (named, first bool) {
 	return k >= 0, k == 0
 }
 
-// holderNamed tells whether most of the time in which threads wait for the interpreter
+// holderNamed reports whether most of the time in which threads wait for the interpreter
 // lock is said to go to a thread in a synchronisation.
 func holderNamed(rep *gap.Report) bool {
 	for _, cause := range rep.Idle.Causes {

@@ -77,7 +77,7 @@ func scanOf(trace string) [][]string {
 	return [][]string{{program, "-readonly", trace, cScan}}
 }
 
-// printScale prints what a size took and tells whether that is within bounds.
+// printScale prints what a size took and reports whether that is within bounds.
 func printScale(m measurement, c, first cost, events float64) bool {
 	wall, cpu := c.wall.Seconds()/first.wall.Seconds()/events, c.cpu.Seconds()/first.cpu.Seconds()/events
 	ok := m.times == 0 || wall <= m.times && c.peak <= ceiling

@@ -118,7 +118,7 @@ func measure(m measurement, runs int) (good bool, err error) {
 }
 
 // printSpeed prints what a measurement took, also in times of what it was measured in turn
-// with, and tells whether it kept its limits.
+// with, and reports whether it kept its limits.
 func printSpeed(m measurement, c cost, xWall, xCPU string) bool {
 	rate, floor, missed := float64(m.events)/c.wall.Seconds(), "", c.peak > ceiling
 	if m.events >= leastEvents {

@@ -87,7 +87,7 @@ func (m *Match) alignReport(k int, of []samples) bool {
 	return true
 }
 
-// overlap tells whether two lanes' collectives overlap in time on the clock that is stated.
+// overlap reports whether two lanes' collectives overlap in time on the clock that is stated.
 func (m *Match) overlap(a, b int) bool {
 	x, y := m.Lanes[a].Log, m.Lanes[b].Log
 	return x.start < y.end && y.start < x.end
@@ -242,7 +242,7 @@ func slopeOf(all []pair, c Clock) float64 {
 	return slopes[len(slopes)/2]
 }
 
-// agree tells whether collectives end together on two lanes, once their clocks are aligned:
+// agree reports whether collectives end together on two lanes, once their clocks are aligned:
 // within a small part of a step, or their periods vary together.
 func agree(all []pair, c Clock, slack int64) bool {
 	var first, own []int64 // ends of steps

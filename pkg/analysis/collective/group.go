@@ -31,7 +31,7 @@ type Group struct {
 	Matched, Unmatched int64
 }
 
-// Partial tells whether GPUs of the group are known to be missing from the recording: then who is
+// Partial reports whether GPUs of the group are known to be missing from the recording: then who is
 // late may be one of them.
 func (g *Group) Partial() bool { return g.Size > len(g.Lanes) }
 
@@ -159,7 +159,7 @@ func (m *Match) partition(lanes []int, same func(a, b int) bool) (groups [][]int
 	return groups
 }
 
-// overlapping tells whether two lanes run their collectives of a name at the same time.
+// overlapping reports whether two lanes run their collectives of a name at the same time.
 func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	n, matched := min(len(x), len(y)), 0
 	for len(x) > 0 && len(y) > 0 {
@@ -178,7 +178,7 @@ func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	return matched >= minTogether && 100*matched >= togetherShare*n
 }
 
-// together tells whether two lanes end their collectives of a name together.
+// together reports whether two lanes end their collectives of a name together.
 func (m *Match) together(a int, as []point, b int, bs []point) bool {
 	ends := func(k int, points []point) []int64 {
 		all := make([]int64, len(points))

@@ -66,7 +66,7 @@ func kernelsOf(f *Figures) float64 {
 	return *f.Eager + *f.Graph
 }
 
-// kernelsChanged tells whether there is evidence of another number of kernels.
+// kernelsChanged reports whether there is evidence of another number of kernels.
 func (c *adviser) kernelsChanged() bool {
 	for i := range c.Counts {
 		if r := &c.Counts[i]; r.Name != graphLaunches && r.grown() > 0 {
@@ -151,7 +151,7 @@ func (c *adviser) adviseWarmUp() {
 	}
 }
 
-// setsUp tells whether an API call belongs to warm-up.
+// setsUp reports whether an API call belongs to warm-up.
 func setsUp(name string) bool {
 	return slices.ContainsFunc(setUpCalls, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

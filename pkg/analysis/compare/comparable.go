@@ -138,7 +138,7 @@ func (c *examiner) examineLengths() {
 	}
 }
 
-// wholeGraphs and nodes tell whether graph replays were recorded as one row each, or
+// wholeGraphs and nodes report whether graph replays were recorded as one row each, or
 // kernel by kernel.
 func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].mean > 0 }
 func (s *side) nodes() bool       { return s.figures[graphKernels].mean > 0 }

@@ -222,12 +222,12 @@ func (c *reader) name() {
 	}
 }
 
-// heldByHost tells whether the conclusion is the host's.
+// heldByHost reports whether the conclusion is the host's.
 func (c *Comparison) heldByHost() bool {
 	return c.Conclusion == HostInStep || c.Conclusion == HostInterStep
 }
 
-// lastsLonger tells whether an operation that idle time lies in changed itself, beyond the noise, in
+// lastsLonger reports whether an operation that idle time lies in changed itself, beyond the noise, in
 // the direction of the step and by enough for half of that idle time; one rank may be the only
 // one in which it did, and all others wait for it. What is no operation counts as changed.
 func (c *reader) lastsLonger(cause *IdleRow) bool {
@@ -244,13 +244,13 @@ func (c *reader) lastsLonger(cause *IdleRow) bool {
 	return true
 }
 
-// inCollectives tells whether what explains most of the change is time in collectives.
+// inCollectives reports whether what explains most of the change is time in collectives.
 func (c *Comparison) inCollectives() bool {
 	n := c.finding.named
 	return c.Conclusion == GPU && !c.hasWaits() && len(n) > 0 && isCollective(n[0].row.Name)
 }
 
-// isCollective tells whether a class of kernels is one of collectives.
+// isCollective reports whether a class of kernels is one of collectives.
 func isCollective(class string) bool {
 	return class == event.Classes[event.Allreduce] || class == event.Classes[event.Comm]
 }
@@ -263,13 +263,13 @@ func (n named) change() float64 {
 	return n.row.delta()
 }
 
-// isHost tells whether the host is to blame for idle time of a cause.
+// isHost reports whether the host is to blame for idle time of a cause.
 func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 
 // notHost are the causes that are no doing of the host.
 var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
 
-// ownWork tells whether an operation takes longer by what it does itself: less than half of
+// ownWork reports whether an operation takes longer by what it does itself: less than half of
 // what it exposes more is waiting for the interpreter lock or collecting garbage,
 // and less than half of what it takes more can be waiting for GPUs that are busy
 // for longer. Where it is not known it counts as its own.
@@ -296,7 +296,7 @@ func (c *reader) ownWork(r *Row) bool {
 	return own >= explains*exposed || own >= others
 }
 
-// within tells whether idle time arose in ranges of a name.
+// within reports whether idle time arose in ranges of a name.
 func (r *IdleRow) within(name string) bool {
 	path := strings.TrimPrefix(r.Cause, "host:")
 	if r.Site != nil {

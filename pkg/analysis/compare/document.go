@@ -243,7 +243,7 @@ func (c *page) causes(s *report.Section, all []IdleRow) {
 	}
 }
 
-// worthSaying tells whether a row has, or changed by, a hundredth of the idle time.
+// worthSaying reports whether a row has, or changed by, a hundredth of the idle time.
 func (c *page) worthSaying(r *IdleRow) bool {
 	large := func(v *float64, f *Figures) bool {
 		return v != nil && f != nil && f.Idle != nil && *v >= sameShare**f.Idle

@@ -202,7 +202,7 @@ func (c *writer) explainFew() {
 	}
 }
 
-// suspect tells whether what happens in few steps is worth a word though that it happens
+// suspect reports whether what happens in few steps is worth a word though that it happens
 // more often may be chance: it is more than what counts as the same wall time.
 func (c *Comparison) suspect(r *Rare) bool {
 	return !r.Significant && r.Target != nil && r.Target.Steps > 2*r.Baseline.Steps && c.worthALine(r.more())

@@ -62,7 +62,7 @@ func ParseGate(text string) (Gate, error) {
 	return g, nil
 }
 
-// isCount tells whether a row of the summary counts something, and is no duration.
+// isCount reports whether a row of the summary counts something, and is no duration.
 func isCount(name string) bool {
 	return name == eagerKernels || name == graphKernels || name == graphLaunches
 }
@@ -70,7 +70,7 @@ func isCount(name string) bool {
 // String returns the condition as it was written.
 func (g Gate) String() string { return g.text }
 
-// Check tells whether a condition is met and why, or what was found instead. An
+// Check reports whether a condition is met and why, or what was found instead. An
 // error says that the comparison cannot tell, or that there is no such row.
 func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	switch {
@@ -146,7 +146,7 @@ func (c *Comparison) row(name string) *Row {
 	return nil
 }
 
-// exceeds tells whether a row has grown beyond a limit.
+// exceeds reports whether a row has grown beyond a limit.
 func (r *Row) exceeds(g Gate) bool {
 	if !r.Significant || r.CI == nil {
 		return false

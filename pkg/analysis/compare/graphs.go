@@ -8,7 +8,7 @@ import (
 )
 
 // adviseGraphs looks for graphs that are no longer replayed, in all steps or in
-// some, and tells whether it found any.
+// some, and reports whether it found any.
 func (c *adviser) adviseGraphs() bool {
 	if c.target != nil && c.lostGraphs() {
 		return true

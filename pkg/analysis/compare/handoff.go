@@ -104,7 +104,7 @@ func (c *adviser) firstTarget() *string {
 	return &best.Name
 }
 
-// isPrep tells whether a range prepares the input of a step.
+// isPrep reports whether a range prepares the input of a step.
 func isPrep(name string) bool {
 	for _, part := range marker.PrepNames() {
 		if strings.Contains(name, part) {

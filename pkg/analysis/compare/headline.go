@@ -93,7 +93,7 @@ func (c *Comparison) headline() string {
 	return said
 }
 
-// worthALine tells whether a change is more than what counts as the same wall time.
+// worthALine reports whether a change is more than what counts as the same wall time.
 func (c *Comparison) worthALine(us float64) bool {
 	return c.Steady.Baseline.Wall != nil && us > sameShare**c.Steady.Baseline.Wall
 }

@@ -228,7 +228,7 @@ func (s *side) measureRows(section int, rowsOf map[string][]int) map[string]*ite
 	return rows
 }
 
-// has tells whether any rank has entries of a row.
+// has reports whether any rank has entries of a row.
 func (s *side) has(section, id int) bool {
 	return slices.ContainsFunc(s.samples.c.ranks, func(r chosen) bool {
 		return r.rank.sections[section].row(id) != nil

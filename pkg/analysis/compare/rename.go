@@ -65,7 +65,7 @@ func (c *reader) replaced() (gone, fresh []*Row) {
 	return gone, fresh
 }
 
-// sameName tells whether one of two names is the other with words before or after it.
+// sameName reports whether one of two names is the other with words before or after it.
 func sameName(a, b *Row) bool {
 	short, long := a.Name, b.Name
 	if len(short) > len(long) {
@@ -80,12 +80,12 @@ func sameName(a, b *Row) bool {
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
 }
 
-// sameCost tells whether two operations that are on one side each take about the same.
+// sameCost reports whether two operations that are on one side each take about the same.
 func sameCost(a, b *Row) bool {
 	return a.Significant && b.Significant && similar(math.Abs(a.delta()), math.Abs(b.delta()))
 }
 
-// similar tells whether two costs are about the same.
+// similar reports whether two costs are about the same.
 func similar(a, b float64) bool { return math.Abs(a-b) <= similarCost*max(a, b) }
 
 // cost is what operations take together that are on one side.

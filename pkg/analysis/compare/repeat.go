@@ -12,7 +12,7 @@ type RunCount struct {
 	Target   int `json:"target"`   // 0: there is no target
 }
 
-// repeated tells whether what differs from start to start can be told from what
+// repeated reports whether what differs from start to start can be told from what
 // differs from version to version.
 func (r RunCount) repeated() bool { return r.Baseline > 1 && r.Target > 1 }
 

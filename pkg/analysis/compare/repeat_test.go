@@ -55,5 +55,5 @@ func TestJoinRefuses(t *testing.T) {
 	}
 }
 
-// same tells whether two figures are equal but for rounding.
+// same reports whether two figures are equal but for rounding.
 func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }

@@ -15,7 +15,7 @@ type Run struct {
 	Name string
 	// Method is how its steps were isolated.
 	Method string
-	// Ranges tells whether NVTX ranges were recorded at all.
+	// Ranges reports whether NVTX ranges were recorded at all.
 	Ranges bool
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
@@ -105,7 +105,7 @@ func (r *Run) kept() error {
 	return nil
 }
 
-// hasCounts tells whether the numbers of requests of steps are known.
+// hasCounts reports whether the numbers of requests of steps are known.
 func (r *Run) hasCounts() bool {
 	return slices.ContainsFunc(r.ranks, func(p *profile) bool { return p.counts })
 }

@@ -190,7 +190,7 @@ func mostOf(x []float64) (value float64, n int) {
 	return 0, len(x)
 }
 
-// fewAtMost tells whether most of an operation's time lies in few steps, or it
+// fewAtMost reports whether most of an operation's time lies in few steps, or it
 // comes in few. Of times, by slot, nothing is left.
 func fewAtMost(times []float64) bool {
 	least := few * float64(len(times))
@@ -242,7 +242,7 @@ func (r *Rare) more() float64 {
 	return r.Target.PerStep - r.Baseline.PerStep
 }
 
-// grown tells whether something in few steps takes longer beyond the noise.
+// grown reports whether something in few steps takes longer beyond the noise.
 func (r *Rare) grown() bool { return r.Significant && r.more() > 0 }
 
 // String says in how many steps, how long and which.

@@ -134,8 +134,8 @@ func (t *tester) waitRows() []WaitRow {
 	return rows
 }
 
-// waits tells whether GPUs of a side wait in collectives at all.
+// waits reports whether GPUs of a side wait in collectives at all.
 func (s *side) waits() bool { return s != nil && len(s.rows[waitTimes]) > 0 }
 
-// hasWaits tells whether GPUs of any side wait in collectives.
+// hasWaits reports whether GPUs of any side wait in collectives.
 func (c *Comparison) hasWaits() bool { return c.base.waits() || c.target.waits() }

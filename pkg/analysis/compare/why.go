@@ -168,7 +168,7 @@ func (c *adviser) adviseWhys() {
 	}
 }
 
-// waits tells whether an operation takes longer because launching threads wait in it: half
+// waits reports whether an operation takes longer because launching threads wait in it: half
 // of its growth or more is idle time that adviseWhys says what to do about.
 func (c *adviser) waits(r *Row) bool {
 	waited := 0.0

@@ -65,7 +65,7 @@ var Catalogue = sync.OnceValue(func() []Entry {
 	return list.Entry
 })
 
-// recognises tells whether a fact is one of an entry.
+// recognises reports whether a fact is one of an entry.
 func (e *Entry) recognises(f *Fact) bool {
 	is := func(what string) bool { return slices.Contains(f.Is, what) }
 	return (e.Of == "" || e.Of == f.Of) && (len(e.Is) == 0 || slices.ContainsFunc(e.Is, is)) &&
@@ -82,7 +82,7 @@ func entryOf(f *Fact) *Entry {
 	return nil
 }
 
-// Known tells whether a fact belongs to an entry.
+// Known reports whether a fact belongs to an entry.
 func Known(f *Fact) bool { return entryOf(f) != nil }
 
 // Treatment is what to do about a fact, "" where it belongs to no entry or that depends on more.
@@ -93,7 +93,7 @@ func Treatment(f *Fact) string {
 	return ""
 }
 
-// enough tells whether numbers are what an entry asks for.
+// enough reports whether numbers are what an entry asks for.
 func (e *Entry) enough(numbers map[string]float64) bool {
 	for name, least := range e.Least {
 		if numbers[name] < least {

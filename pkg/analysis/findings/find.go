@@ -102,7 +102,7 @@ func Find(run Run) (*Result, error) {
 	return res, res.pair(&run)
 }
 
-// worth takes the gain of treatment k, and tells whether that is worth a finding.
+// worth takes the gain of treatment k, and reports whether that is worth a finding.
 func (f *Finding) worth(gains *replay.Gains, k int) bool {
 	g := gains.Each[k]
 	if g.OlderUs != nil { // which waits bring tokens back was told by the older record
@@ -117,7 +117,7 @@ func (f *Finding) worth(gains *replay.Gains, k int) bool {
 // older says of a gain that it rests on which record a wait for an event is for.
 const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"
 
-// idles tells whether GPUs are idle at the sites of a finding: what they are not idle for brings
+// idles reports whether GPUs are idle at the sites of a finding: what they are not idle for brings
 // nothing, or something else does.
 func idles(f *Finding, stepUs float64) bool {
 	idle, _ := f.Evidence["idle_us"].(float64)
@@ -167,7 +167,7 @@ func (f *Finding) own() float64 {
 	return *f.GainUs
 }
 
-// about tells whether a finding is about an operation: in its range, or about its call.
+// about reports whether a finding is about an operation: in its range, or about its call.
 func (f *Finding) about(operation *Finding) bool {
 	name := *cmp.Or(operation.Site, new(string))
 	return f.Path != nil && name == Innermost(*f.Path) || f.Site != nil && *f.Site == name

@@ -69,7 +69,7 @@ func (t *gapTally) add(ns int64) {
 	t.total[i] += ns
 }
 
-// admits tells whether a gap is one of the n longest.
+// admits reports whether a gap is one of the n longest.
 func (t *gapTally) admits(ns int64, n int) bool {
 	return len(t.top) < n || n > 0 && ns > t.top[0].gap
 }

@@ -43,7 +43,7 @@ func (c *Counts) Add(d *Counts) {
 	c.Whole += d.Whole
 }
 
-// Capturable tells whether kernels of a class, one of event's, belong into a graph.
+// Capturable reports whether kernels of a class, one of event's, belong into a graph.
 func Capturable(class event.Class) bool { return replay.Capturable(class) }
 
 // CoverageReport says how much of the GPU work came from CUDA graphs.

@@ -101,7 +101,7 @@ func (f *found) add(e *idle.Evidence) {
 	}
 }
 
-// bare tells whether there are samples without stacks.
+// bare reports whether there are samples without stacks.
 func (e *evidence) bare() bool {
 	for _, f := range e.strata {
 		if f.bare {

@@ -9,7 +9,7 @@ func SetMaxStates(t *testing.T, n int) {
 	t.Cleanup(func() { maxStates = old })
 }
 
-// TwoPasses tells whether kernels are of two forward passes.
+// TwoPasses reports whether kernels are of two forward passes.
 var TwoPasses = twoPasses
 
 // TargetOf is what a finding is about.

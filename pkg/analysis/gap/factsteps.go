@@ -100,14 +100,14 @@ func (f *gathering) generation(phase event.Phase) *generation {
 	return g
 }
 
-// besideContext tells whether the step before or after one is a context step, some of whose
+// besideContext reports whether the step before or after one is a context step, some of whose
 // kernels may lie in its period.
 func (v *view) besideContext(k int) bool {
 	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
 }
 
 // requests says which numbers of requests the eager steps have, where none of the others has them;
-// above tells whether all of them are more than those for which there is a graph.
+// above reports whether all of them are more than those for which there is a graph.
 func (g *generation) requests() (names map[string]string, numbers map[string]float64, above bool) {
 	names, numbers = map[string]string{}, map[string]float64{}
 	eager, graphs := slices.Sorted(maps.Keys(g.sizes[0])), slices.Sorted(maps.Keys(g.sizes[1]))
@@ -179,7 +179,7 @@ func (f *gathering) kernels() {
 	}
 }
 
-// anyReplays tells whether any graph is replayed.
+// anyReplays reports whether any graph is replayed.
 func (f *gathering) anyReplays() bool {
 	return f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0
 }

@@ -15,7 +15,7 @@ type follow struct {
 	waits [step.RequestWays]stat.Spells
 }
 
-// canFollow tells whether ranks may wait for the one that fetches requests: all are of one report,
+// canFollow reports whether ranks may wait for the one that fetches requests: all are of one report,
 // as clocks of several are not the same to the microsecond.
 func canFollow(h *event.Header) bool {
 	return len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0

@@ -52,7 +52,7 @@ func (r *Report) kernelLevel() *report.KernelLevel {
 	return k
 }
 
-// onHost tells whether a cause of idle time is what a host thread does.
+// onHost reports whether a cause of idle time is what a host thread does.
 func onHost(cause string) bool {
 	switch cause {
 	case "graph", "queued", "tail", "untraced":

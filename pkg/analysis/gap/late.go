@@ -56,7 +56,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 // more may be an all-to-all.
 const maxSends = 2
 
-// pipeline tells whether all that ranks have in common is what stages of a pipeline send.
+// pipeline reports whether all that ranks have in common is what stages of a pipeline send.
 func (c *computer) pipeline(res *straggler.Result) bool {
 	n := 0
 	for _, name := range res.PerName {

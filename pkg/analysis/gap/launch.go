@@ -77,7 +77,7 @@ func (r *ring) find(correlation, start int64) *launch {
 // seen tells the first GPU row of a launch that is not remembered.
 type seen [256]int64
 
-// first tells whether this is the first row with that correlation for a while.
+// first reports whether this is the first row with that correlation for a while.
 // Correlations are not negative.
 func (s *seen) first(correlation int64) bool {
 	slot := &s[correlation&255]

@@ -54,12 +54,12 @@ func layerSentence(p *layer.Report) string {
 		report.Micros(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, report.Micros(g.GapUsPerStep), per)
 }
 
-// stepless tells whether no rank has steps.
+// stepless reports whether no rank has steps.
 func (c *computer) stepless(views []*view) bool {
 	return !slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
 }
 
-// twoPasses tells whether a step's period holds two forward passes: a replay and one whose
+// twoPasses reports whether a step's period holds two forward passes: a replay and one whose
 // kernels were launched by themselves, each with a quarter of the matrix products at least, or
 // apartProducts of these on streams on which nothing is replayed.
 // (Where the host runs ahead the replay of the step before may run in an eager step's

@@ -19,7 +19,7 @@ var viewOps = []string{
 	"contiguous", "movedim", "empty", "empty_like", "empty_strided", "resize_", "lift_fresh",
 }
 
-// isView tells whether a range is a tensor operation that moves no data.
+// isView reports whether a range is a tensor operation that moves no data.
 func isView(name string) bool {
 	op, ok := strings.CutPrefix(name, "aten::")
 	op, _, _ = strings.Cut(op, ",")
@@ -51,7 +51,7 @@ func (n *names) of(id int32) *facts {
 	return &n.known[id]
 }
 
-// fetches tells whether a range is where requests are fetched.
+// fetches reports whether a range is where requests are fetched.
 func (n *names) fetches(id int32) bool {
 	known := n.of(id)
 	if !known.asked {

@@ -30,7 +30,7 @@ func (i *Idle) with() string {
 	return "record with Nsight Systems"
 }
 
-// nameless tells whether the largest part of the idle time is in nothing but a forward step, or
+// nameless reports whether the largest part of the idle time is in nothing but a forward step, or
 // in nothing at all.
 func (i *Idle) nameless(c *computer) bool {
 	if len(i.Causes) == 0 {
@@ -69,14 +69,14 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	return missing
 }
 
-// torch tells whether PyTorch's profiler made the recording: what nsys records more is no option
+// torch reports whether PyTorch's profiler made the recording: what nsys records more is no option
 // of it.
 func (c *computer) torch() bool { return c.header.Source() == "torch" }
 
 // onGPU are the causes that are no work of the host.
 var onGPU = []string{idle.Tail.String(), idle.Graph.String(), idle.Queued.String()}
 
-// waitsForHost tells whether GPUs waited for a host thread at all.
+// waitsForHost reports whether GPUs waited for a host thread at all.
 func (rep *Report) waitsForHost() bool {
 	return slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return !slices.Contains(onGPU, c.Cause) })
 }

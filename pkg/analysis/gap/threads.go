@@ -146,7 +146,7 @@ func (t *watchedThread) on(at timeSpan, id int64) {
 	t.asked(at, t.poll)
 }
 
-// in observes a call; polls tells whether it is one that asks and comes back, where it is on a CPU.
+// in observes a call; polls reports whether it is one that asks and comes back, where it is on a CPU.
 func (t *watchedThread) in(at timeSpan, name string, polls bool) {
 	if at.to > t.call.to {
 		t.call = at
@@ -209,7 +209,7 @@ func limitOf(stops []threadStop) *cpuLimit {
 	return l
 }
 
-// together tells whether instants have one phase of the period: by the Rayleigh test, in which
+// together reports whether instants have one phase of the period: by the Rayleigh test, in which
 // n R² of n angles at random is more than z with probability exp(-z), R being the length of
 // their mean.
 func together(at []int64) bool {
@@ -232,7 +232,7 @@ type busyThread struct {
 	Launches bool
 }
 
-// spins tells whether it asks for most of the time.
+// spins reports whether it asks for most of the time.
 func (b *busyThread) spins() bool { return b.Asking >= spinning }
 
 // busy returns, of runs with GPU work, the threads that spin, and those beside the launching ones that have a core's

@@ -66,10 +66,10 @@ func (v *view) stepsEnd() int64 {
 // counted goes through the steps that count, with their indices.
 func (v *view) counted() iter.Seq2[int, step.Step] { return v.walk.Steps.Between(v.from, v.to) }
 
-// inWindow tells whether step k counts.
+// inWindow reports whether step k counts.
 func (v *view) inWindow(k int32) bool { return v.from <= int(k) && int(k) < v.to }
 
-// has tells whether the window holds a scope.
+// has reports whether the window holds a scope.
 func (v *view) has(s *scope) bool {
 	if v.c.wholeTrace {
 		return s.trace
@@ -77,7 +77,7 @@ func (v *view) has(s *scope) bool {
 	return v.ofStep(s) || v.only < 0 && s.segment == between
 }
 
-// ofStep tells whether a scope is of steps that count.
+// ofStep reports whether a scope is of steps that count.
 func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s.segment == v.only) }
 
 // eachTotal calls f with the idle time in the window, by scope and site.

@@ -38,13 +38,13 @@ type Places struct {
 	GPUNodes []int32 // those of a rank's GPUs, in ascending order
 }
 
-// betweenSockets tells whether two CPUs are known to be in two sockets.
+// betweenSockets reports whether two CPUs are known to be in two sockets.
 func (p *Places) betweenSockets(a, b int32) bool {
 	s, t := at(p.Sockets, a), at(p.Sockets, b)
 	return s >= 0 && t >= 0 && s != t
 }
 
-// far tells whether a CPU is known to be in a NUMA node without a GPU of the rank.
+// far reports whether a CPU is known to be in a NUMA node without a GPU of the rank.
 func (p *Places) far(cpu int32) bool {
 	node := at(p.Nodes, cpu)
 	return node >= 0 && len(p.GPUNodes) > 0 && !slices.Contains(p.GPUNodes, node)
@@ -188,7 +188,7 @@ func (h *hostThread) ranOn(from, to int64) (ns int64) {
 // which it is told where threads ran: what they did there changes little.
 const minPlaced = 100
 
-// Placed tells whether it is known of nearly all runs on which CPU they were.
+// Placed reports whether it is known of nearly all runs on which CPU they were.
 func (c *company) Placed() bool { return minPlaced*c.unplaced <= c.onCPUs }
 
 // observe observes that a GPU is idle between two times because a thread waits for others:

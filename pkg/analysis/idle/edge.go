@@ -58,7 +58,7 @@ func newEdges(opt Options) edges {
 	return edges{set: set, custom: opt.Markers != nil, longest: opt.Method == "allreduce", rows: opt.Method == "allreduce" || opt.Method == "graph", stepEnd: never}
 }
 
-// marked tells whether markers decide.
+// marked reports whether markers decide.
 func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
 // marker observes a marker range, or a range that may be one of the user's.
@@ -94,7 +94,7 @@ func (e *edges) merge(m *markerRange) {
 	}
 }
 
-// isMarker tells whether a range is one of the user's markers.
+// isMarker reports whether a range is one of the user's markers.
 func (e *edges) isMarker(text []byte) bool {
 	_, ok := e.set.Parse(string(text))
 	return ok
@@ -108,7 +108,7 @@ func (e *edges) number(text []byte) int64 {
 	return noNumber
 }
 
-// first tells whether an activity is the GPU's first that was launched during its
+// first reports whether an activity is the GPU's first that was launched during its
 // marker range.
 func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	t := a.LaunchStart
@@ -137,7 +137,7 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	return false
 }
 
-// see tells whether a marker is seen for the first time.
+// see reports whether a marker is seen for the first time.
 func (l *gpuEdge) see(id int) bool {
 	for id >= len(l.seen) {
 		l.seen = append(l.seen, make([]bool, max(64, len(l.seen)))...)

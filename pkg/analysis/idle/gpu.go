@@ -38,7 +38,7 @@ type reader struct {
 	names *Names
 }
 
-// IsActivity tells whether row i, of the GPU, keeps it busy.
+// IsActivity reports whether row i, of the GPU, keeps it busy.
 func (r *reader) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
@@ -101,7 +101,7 @@ func (r *Rank) findGPU(device int32) *GPU {
 	return d
 }
 
-// endGap observes the end of an idle gap; first tells whether a is the first activity
+// endGap observes the end of an idle gap; first reports whether a is the first activity
 // of a step on the GPU.
 func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	from := max(d.End, r.origin)

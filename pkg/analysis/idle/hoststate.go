@@ -86,18 +86,18 @@ func (w Why) String() string {
 // any other answer.
 func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 
-// OnCPU tells whether the thread is known to be on a CPU.
+// OnCPU reports whether the thread is known to be on a CPU.
 func (w Why) OnCPU() bool { return w == Spin || w == Running || w >= Call }
 
-// OffCPU tells whether the thread is known to be off its CPU.
+// OffCPU reports whether the thread is known to be off its CPU.
 func (w Why) OffCPU() bool {
 	return w == BlockedCUDA || w == Descheduled || w == Off || w >= Blocked && w < In
 }
 
-// Lost tells whether the thread is known to be off its CPU although it waits for nothing.
+// Lost reports whether the thread is known to be off its CPU although it waits for nothing.
 func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 
-// MayWait tells whether the thread may wait for something: it is not known to be on a CPU, nor to
+// MayWait reports whether the thread may wait for something: it is not known to be on a CPU, nor to
 // be ready for one.
 func (w Why) MayWait() bool { return !w.OnCPU() && !w.Lost() }
 
@@ -110,10 +110,10 @@ var forOthers = func() (is [maxClasses]bool) {
 	return is
 }()
 
-// ForOthers tells whether the thread is blocked until another one has done something.
+// ForOthers reports whether the thread is blocked until another one has done something.
 func (w Why) ForOthers() bool { return w >= Blocked && w < Preempted && forOthers[w-Blocked] }
 
-// InCall tells whether the thread is inside a call of the system's libraries.
+// InCall reports whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }
 
 // Overhead is what holds a thread up that is not its own.
@@ -157,7 +157,7 @@ type call struct {
 	off         Why // of the class where the thread is off its CPU: Blocked or Preempted
 }
 
-// NewHostState returns a thread of which nothing is known before time at; calls tells whether calls
+// NewHostState returns a thread of which nothing is known before time at; calls reports whether calls
 // of the system's libraries were recorded in its process.
 func NewHostState(at int64, calls bool) *HostState {
 	return &HostState{held: [overheads]int64{at, at, at}, silent: !calls}
@@ -167,7 +167,7 @@ func NewHostState(at int64, calls bool) *HostState {
 func (h *HostState) Hold(by Overhead, end int64) { h.held[by], h.observed = max(h.held[by], end), true }
 
 // Call observes a call of the system's libraries, of the class with an index in
-// native.Classes, and the number of its name; waits tells whether it may wait.
+// native.Classes, and the number of its name; waits reports whether it may wait.
 func (h *HostState) Call(start, end int64, class, name int32, waits bool) {
 	if end <= start {
 		return
@@ -225,7 +225,7 @@ func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
 	return Unknown, limit
 }
 
-// cpu tells whether the thread is on a CPU or off it, neither where that is not known, and
+// cpu reports whether the thread is on a CPU or off it, neither where that is not known, and
 // until when.
 func (h *HostState) cpu(now, limit int64) (on, off bool, until int64) {
 	switch {

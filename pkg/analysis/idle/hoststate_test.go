@@ -15,7 +15,7 @@ type row struct {
 	cuda       CUDA // of what: 6, a CUDA call
 }
 
-// waits tells whether a call may wait.
+// waits reports whether a call may wait.
 func (r *row) waits() bool { return r.class < 7 }
 
 func randomHostRows(rng *rand.Rand) []row {

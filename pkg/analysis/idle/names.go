@@ -71,7 +71,7 @@ func (n *Names) ID(text []byte) int32 {
 // Len is how many names there are.
 func (n *Names) Len() int { return len(n.list) }
 
-// Full tells whether names were left out.
+// Full reports whether names were left out.
 func (n *Names) Full() bool { return len(n.list) > MaxNames }
 
 // Text returns the name of a number, "" for a negative one.

@@ -28,7 +28,7 @@ func NewSites() *Sites {
 	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false)}
 }
 
-// mayWait tells whether a call of the system, by its number in Calls, may wait.
+// mayWait reports whether a call of the system, by its number in Calls, may wait.
 func (s *Sites) mayWait(call int32) bool {
 	for n := int32(len(s.waiting)); n <= call; n++ {
 		s.waiting = append(s.waiting, native.Waits(s.Calls.Text(n)))
@@ -145,7 +145,7 @@ var nobody = Holder{Thread: NoTime, Doing: Key(Untraced)}
 // interpreter lock, by its stack.
 var inStack = Holder{Thread: NoTime, Doing: Key(GIL)}
 
-// InStack tells whether that somebody holds the lock is known only by a stack of a thread that
+// InStack reports whether that somebody holds the lock is known only by a stack of a thread that
 // waits for it.
 func (h Holder) InStack() bool { return h == inStack }
 

@@ -34,7 +34,7 @@ func (k *Keeper) Gen() int64 { return k.gen }
 // Steps are the steps that were kept, to be read only.
 func (k *Keeper) Steps() [][]Sampled { return k.kept }
 
-// wants tells whether the next step, with gen generation requests, is to be kept.
+// wants reports whether the next step, with gen generation requests, is to be kept.
 func (k *Keeper) wants(gen int64) bool {
 	if k.stride == 0 || gen > k.gen {
 		*k = Keeper{gen: gen, stride: 1}
@@ -76,7 +76,7 @@ func (r *Recorder) Begin(k *Keeper, gen int64) {
 	}
 }
 
-// Add adds a kernel; inStep tells whether it belongs to the step that was begun.
+// Add adds a kernel; inStep reports whether it belongs to the step that was begun.
 func (r *Recorder) Add(inStep bool, s Sampled) {
 	switch {
 	case r.keeper != nil && inStep:

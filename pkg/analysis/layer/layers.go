@@ -232,7 +232,7 @@ func (c *cutter) feed(i int, channel int32, moe bool) {
 	c.since, c.border = 0, false
 }
 
-// layerTypes counts the layers of one model by type; ok tells whether they are what
+// layerTypes counts the layers of one model by type; ok reports whether they are what
 // the model calls layers.
 func layerTypes(classes []int32, roles Roles) (types []LayerType, ok bool) {
 	all := blocks(classes, roles)
@@ -290,7 +290,7 @@ func shares(all []block, counts func(block) bool) (with, without int) {
 	return with, without
 }
 
-// consistent tells whether the blocks of each mixer all have a feed-forward part or all
+// consistent reports whether the blocks of each mixer all have a feed-forward part or all
 // have none.
 func consistent(all []block, roles Roles) bool {
 	if with, _ := shares(all, func(block) bool { return true }); float64(with) >= mostly*float64(len(all)) {
@@ -343,7 +343,7 @@ func sorted(types []LayerType) []LayerType {
 	return types
 }
 
-// hides tells whether what lies between two known mixers repeats by itself, as layers do
+// hides reports whether what lies between two known mixers repeats by itself, as layers do
 // whose mixer has no known name.
 func hides(classes []int32, roles Roles) bool {
 	for lag := 3; lag <= len(classes)/3; lag++ {

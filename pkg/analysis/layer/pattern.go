@@ -109,10 +109,10 @@ func (p *Pattern) agreeLayers(best *alignment, found []match) {
 	}
 }
 
-// mixes tells whether kernels of the class mix tokens.
+// mixes reports whether kernels of the class mix tokens.
 func (r *Roles) mixes(class int32) bool { return class == r.Attention || class == r.Mixer }
 
-// border tells whether a layer may end with a kernel of the class.
+// border reports whether a layer may end with a kernel of the class.
 func (r *Roles) border(class int32) bool { return slices.Contains(r.Borders, class) }
 
 func columns(step []Kernel) (symbols, classes []int32) {

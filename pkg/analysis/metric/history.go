@@ -286,7 +286,7 @@ func Before(runs []HistoryRun, run HistoryRun) []HistoryRun {
 	})
 }
 
-// same tells whether two are one run, under whatever name.
+// same reports whether two are one run, under whatever name.
 func (r *HistoryRun) same(other HistoryRun) bool {
 	return r.Time == other.Time && maps.Equal(r.Values, other.Values)
 }

@@ -17,7 +17,7 @@ const (
 	yes
 )
 
-// is tells whether the test holds for the name of row i; it is the same test each time.
+// is reports whether the test holds for the name of row i; it is the same test each time.
 func (n *nameCache) is(names *event.Strings, i int, test func([]byte) bool) bool {
 	if d := names.Dict; d != nil && d == n.dict && names.Codes[i] >= 0 {
 		if known := n.known[names.Codes[i]]; known != unknown { // Fast path
@@ -43,7 +43,7 @@ func (n *nameCache) examine(names *event.Strings, i int, test func([]byte) bool)
 	return holds
 }
 
-// isNCCL tells whether name contains "nccl", in any case.
+// isNCCL reports whether name contains "nccl", in any case.
 func isNCCL(name []byte) bool {
 	// Look at every fourth byte at most: where it cannot be the last of the
 	// word, go on as far as it allows.

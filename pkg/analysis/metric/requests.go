@@ -52,7 +52,7 @@ func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	}
 }
 
-// isMain tells whether the waits of a thread count.
+// isMain reports whether the waits of a thread count.
 func (r *rank) isMain(h *thread) bool { return mainLaunches*h.launches >= r.launches }
 
 // wait adds a wait of a launching thread.

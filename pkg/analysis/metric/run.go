@@ -30,7 +30,7 @@ type Run struct {
 	Window string `json:"window"`
 	// GPUs is the number of GPUs that the figures are of.
 	GPUs int `json:"lanes"`
-	// GPUActivity tells whether one was busy in the window.
+	// GPUActivity reports whether one was busy in the window.
 	GPUActivity bool `json:"gpu_activity"`
 	// Ranks has an entry for each rank.
 	Ranks []Rank `json:"ranks"`

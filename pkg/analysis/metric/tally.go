@@ -132,7 +132,7 @@ type seen struct {
 	now, old map[int64]struct{}
 }
 
-// first tells whether this is the first row with that correlation.
+// first reports whether this is the first row with that correlation.
 // At least the last seenSize correlations are known, at most twice as many.
 func (s *seen) first(correlation int64) bool {
 	return !(s.any && s.last == correlation) && s.another(correlation)

@@ -135,7 +135,7 @@ func parseNamed(w what, text string, amounts bool) (Change, error) {
 	return c, err
 }
 
-// checkGlobs tells whether all are globs.
+// checkGlobs reports whether all are globs.
 func checkGlobs(globs ...string) error {
 	for _, g := range globs {
 		if _, err := path.Match(slashless(g), ""); err != nil {
@@ -145,7 +145,7 @@ func checkGlobs(globs ...string) error {
 	return nil
 }
 
-// matches tells whether a name is one that the change is about.
+// matches reports whether a name is one that the change is about.
 func matches(glob, name string) bool {
 	ok, err := path.Match(slashless(glob), slashless(name))
 	return ok && err == nil

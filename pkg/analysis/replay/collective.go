@@ -70,7 +70,7 @@ func (c *meetings) due(number int32) {
 	}
 }
 
-// together tells whether the units of a meeting end with another one: the ends are less far
+// together reports whether the units of a meeting end with another one: the ends are less far
 // apart than half of the shorter of them takes.
 func together(m *meeting, u *unit) bool {
 	shortest := u.end - u.start
@@ -83,7 +83,7 @@ func together(m *meeting, u *unit) bool {
 // apart is how far a unit's end is from the first one of a meeting.
 func (m *meeting) apart(u *unit) int64 { return max(u.end-m.first, m.first-u.end) }
 
-// has tells whether a meeting has a unit of the same GPU of the same process.
+// has reports whether a meeting has a unit of the same GPU of the same process.
 func (m *meeting) has(u *unit) bool {
 	return slices.ContainsFunc(m.members, func(o *unit) bool {
 		return o.stream.process == u.stream.process && o.stream.device == u.stream.device

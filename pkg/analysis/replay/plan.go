@@ -124,7 +124,7 @@ func (p *plan) name(code int, all []float64) {
 	}
 }
 
-// fits tells whether a change is about a name.
+// fits reports whether a change is about a name.
 func (p *plan) fits(c *Change, glob string, code int) bool {
 	n := &p.names[code]
 	if c.folded {
@@ -138,7 +138,7 @@ func (p *plan) fits(c *Change, glob string, code int) bool {
 	return false
 }
 
-// about tells whether a change of rows of this name is about this row.
+// about reports whether a change of rows of this name is about this row.
 func (p *plan) about(k int32, o *openRow) bool {
 	c := &p.changes[k]
 	if c.placed && p.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
@@ -155,7 +155,7 @@ func (p *plan) about(k int32, o *openRow) bool {
 	return false
 }
 
-// inside tells whether a range is open that a change is about.
+// inside reports whether a range is open that a change is about.
 func (p *plan) inside(th *thread, c *applied) bool {
 	return slices.ContainsFunc(th.ranges, func(r openRange) bool { return p.fits(&c.Change, c.within, int(r.name)) })
 }

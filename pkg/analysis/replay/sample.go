@@ -32,7 +32,7 @@ func (t *Trace) Sample() {
 	}
 }
 
-// inWindow tells whether two times are in one window, the first with room before it for what a
+// inWindow reports whether two times are in one window, the first with room before it for what a
 // run is like by then: a step.
 func (t *Trace) inWindow(before, start, end int64) bool {
 	return t.sampled == nil || slices.ContainsFunc(t.sampled, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })

@@ -150,7 +150,7 @@ func (h *hosts) opened(o *openRow) {
 	}
 }
 
-// waitsInOS tells whether calls of a class of the operating system wait, or read and write.
+// waitsInOS reports whether calls of a class of the operating system wait, or read and write.
 func waitsInOS(c event.Class) bool {
 	switch c {
 	case event.OSLock, event.OSWait, event.OSIO, event.OSJoin, event.OSSleep, event.OSFile:

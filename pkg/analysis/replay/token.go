@@ -89,7 +89,7 @@ func (t *tokenWaits) lastOfSteps(of *Trace) map[waitKey]bool {
 	return all
 }
 
-// bringsTokens tells whether a wait is one that tokens come back by.
+// bringsTokens reports whether a wait is one that tokens come back by.
 func (w *waits) bringsTokens(o *openRow) bool { return w.tokens[waitKey{o.thread.rank, o.start}] }
 
 // waitsFor returns the call that launched last of what a call waits for, nil for none.

@@ -56,7 +56,7 @@ func (c Change) On(rank int32) Change {
 	return c
 }
 
-// Capturable tells whether kernels of a class, one of event's, belong into a graph.
+// Capturable reports whether kernels of a class, one of event's, belong into a graph.
 func Capturable(class event.Class) bool {
 	switch class {
 	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
@@ -65,7 +65,7 @@ func Capturable(class event.Class) bool {
 	return false
 }
 
-// on tells whether a change is about a rank.
+// on reports whether a change is about a rank.
 func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
 
 // enterClass makes changes count that are about a row by its class.
@@ -210,7 +210,7 @@ func (p *plan) captured(th *thread, from, to int64) {
 	}
 }
 
-// capturing tells whether a call at a time is one of a pass that a graph would replay.
+// capturing reports whether a call at a time is one of a pass that a graph would replay.
 func (th *thread) capturing(t int64) bool {
 	return len(th.passes) > 0 && th.passes[0].from <= t && t <= th.passes[0].to
 }

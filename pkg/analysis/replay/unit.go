@@ -344,7 +344,7 @@ func (g *gpu) forget(r *replay) {
 	}
 }
 
-// follow places a unit of a replay that is not its first, and tells whether it follows any.
+// follow places a unit of a replay that is not its first, and reports whether it follows any.
 func (g *gpu) follow(u *unit, r *replay) bool {
 	if o := r.latest; o != nil && o.end <= u.start+jitter { // Fast path: all of it has ended.
 		if g.learn != nil {

@@ -10,7 +10,7 @@ type waits struct {
 	age        int              // of the record that waits for events are for
 }
 
-// isQuery tells whether a row asks whether the GPU is done.
+// isQuery reports whether a row asks whether the GPU is done.
 func (h *hosts) isQuery(o *openRow) bool {
 	return o.kind == event.API && h.t.names.all[o.name].flags&isQuery != 0
 }
@@ -26,7 +26,7 @@ func (h *hosts) startRun(first *openRow) {
 	th.held = o
 }
 
-// goesOn tells whether a run of queries goes on with a row. A thread that launches nothing and asks
+// goesOn reports whether a run of queries goes on with a row. A thread that launches nothing and asks
 // only now and then waits for nothing.
 func (h *hosts) goesOn(run, o *openRow) bool {
 	if h.isQuery(o) {
@@ -103,7 +103,7 @@ func (w *waits) notBefore(o *openRow, a *anchor) {
 	}
 }
 
-// leftOut tells whether a scenario is without the wait of a call.
+// leftOut reports whether a scenario is without the wait of a call.
 func (w *waits) leftOut(o *openRow, s int) bool {
 	for _, k := range o.left {
 		if c := &w.plan.changes[k]; c.scenario == s && !(c.spare && w.bringsTokens(o)) {

@@ -39,7 +39,7 @@ type whyTime struct {
 	limits [][2]int64    // in which a CPU limit held the process up
 }
 
-// needs tells whether a scenario has such changes.
+// needs reports whether a scenario has such changes.
 func (w *whys) needs() bool { return len(w.changes) > 0 }
 
 // of returns the factors of a why.

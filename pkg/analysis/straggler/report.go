@@ -54,7 +54,7 @@ const FewSteps = 100
 // late by less and more in turn.
 func (rep *Report) Lasts() bool { return rep.Steps >= FewSteps || rep.steady }
 
-// steadily tells whether the rank that is named is late by half its mean in nine of ten steps.
+// steadily reports whether the rank that is named is late by half its mean in nine of ten steps.
 func (res *Result) steadily() bool {
 	n, half := 0, res.Ranks[res.Rank].Late/int64(2*max(1, res.Steps))
 	for _, s := range res.PerStep {

@@ -193,7 +193,7 @@ func (res *Result) perStep() int64 {
 	return res.Ranks[res.Rank].Late / int64(max(1, res.Steps))
 }
 
-// counts tells whether a collective is of steps that count on all lanes.
+// counts reports whether a collective is of steps that count on all lanes.
 func counts(ev *collective.Meeting, windows []Window) bool {
 	for i := range ev.Members {
 		w := &ev.Members[i]
@@ -390,7 +390,7 @@ const (
 	deviations = 3.5
 )
 
-// concentrated tells whether a share of all lateness is more than a few long waits by
+// concentrated reports whether a share of all lateness is more than a few long waits by
 // chance: one pause of 30 ms may be more than all else.
 func (res *Result) concentrated(share float64) bool {
 	var sum float64

@@ -8,7 +8,7 @@ type worst struct {
 	steps []*Step
 }
 
-// wants tells whether a step of some weight would be kept.
+// wants reports whether a step of some weight would be kept.
 func (w *worst) wants(weight int64) bool {
 	return len(w.steps) < w.limit || w.limit > 0 && weight > w.steps[w.limit-1].weight
 }
@@ -55,7 +55,7 @@ func (p *spread) place() uint64 {
 	return x ^ x>>31
 }
 
-// wants tells whether the next step would be kept.
+// wants reports whether the next step would be kept.
 func (p *spread) wants() bool {
 	return len(p.steps) < p.limit || p.limit > 0 && p.place() < p.drawn[p.limit-1]
 }

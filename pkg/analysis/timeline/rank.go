@@ -171,7 +171,7 @@ func (r *rank) end(until int64) {
 	}
 }
 
-// complete tells whether nothing is to come of a step, or nobody wants it any more.
+// complete reports whether nothing is to come of a step, or nobody wants it any more.
 func (r *rank) complete(s *Step) bool {
 	return s.refs == 0 || !slices.ContainsFunc(r.gpus, func(d *gpu) bool { return d.GPU.End < s.Until })
 }
@@ -225,7 +225,7 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 	}
 }
 
-// stepped tells whether the stream has steps.
+// stepped reports whether the stream has steps.
 func (r *rank) stepped() bool { return r.c.header.Isolation != nil }
 
 // gpu returns the one of idle's, which may be a new one.
@@ -310,7 +310,7 @@ func (r *rank) close() {
 	r.names, r.late, r.now = nil, nil, nil
 }
 
-// lastIsBenchmark tells whether the segment of which steps were kept is that of the
+// lastIsBenchmark reports whether the segment of which steps were kept is that of the
 // benchmark window.
 func (r *rank) lastIsBenchmark() bool {
 	return r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index)

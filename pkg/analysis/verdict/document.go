@@ -461,7 +461,7 @@ func (l *Limits) text(m int) string {
 // limit is a threshold in percent.
 func limit(v float64) string { return fmt.Sprintf("%.10g %%", 100*v) }
 
-// hidden tells whether a ratio lies on another side of a limit than it does as it is shown.
+// hidden reports whether a ratio lies on another side of a limit than it does as it is shown.
 func hidden(v, limit float64) bool {
 	return cmp.Compare(v, limit) != cmp.Compare(math.Round(1000*v)/1000, limit)
 }

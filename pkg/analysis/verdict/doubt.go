@@ -132,7 +132,7 @@ func (r *Report) ranksApart() (ranks []string) {
 	return ranks
 }
 
-// lostReplays tells whether replays are missing in the window of a rank.
+// lostReplays reports whether replays are missing in the window of a rank.
 func lostReplays(r *metric.Rank) bool {
 	return step.LostReplays(r.GraphLaunches, r.Replays, r.TraceGraphLaunches, r.TraceReplays)
 }
@@ -163,7 +163,7 @@ func warn(run *metric.Run, say func(format string, args ...any)) {
 // noBenchmark is how package step says of a rank that it has no benchmark segment.
 const noBenchmark = "rank %d has too few steps"
 
-// noted tells whether package step said so.
+// noted reports whether package step said so.
 func noted(warnings []string, rank int32) bool {
 	said := fmt.Sprintf(noBenchmark+" ", rank)
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, said) })

@@ -22,7 +22,7 @@ type LowLoad struct {
 	Explains bool `json:"-"`
 }
 
-// LowOnLoad tells whether the answer is LOW LOAD.
+// LowOnLoad reports whether the answer is LOW LOAD.
 func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 
 // notRead is why it is not known what of the idle time is for want of requests.

@@ -36,7 +36,7 @@ type Scope struct {
 	// Raised tells of a YES that it would be none without the time that the GPUs wait in
 	// collectives for a late host.
 	Raised bool
-	// HostPrep tells whether input preparation is confirmed as a cause, NCCL
+	// HostPrep reports whether input preparation is confirmed as a cause, NCCL
 	// whether NCCL kernels take so much of the busy time that it needs a caveat.
 	HostPrep, NCCL bool
 	// Borderline names the measurements of which the verdict of the scope would
@@ -125,7 +125,7 @@ func (s *Scope) withWait(share float64) string {
 	return verdictOf(n)
 }
 
-// waitBorderline tells whether the verdict would be another if idle time and waits, which trade
+// waitBorderline reports whether the verdict would be another if idle time and waits, which trade
 // places from step to step, lay elsewhere in the interval of what they come to together.
 func (s *Scope) waitBorderline() bool {
 	i := s.interval[hostBound]

@@ -70,7 +70,7 @@ func (l *Limits) Limit(name string) *float64 {
 	return nil
 }
 
-// over tells whether a value of a metric, by its place, is over the limit.
+// over reports whether a value of a metric, by its place, is over the limit.
 func (l *Limits) over(m int, value float64) bool {
 	if m == gpuUtilization {
 		return value < *l.at(m)

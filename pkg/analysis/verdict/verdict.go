@@ -162,7 +162,7 @@ type Phase struct {
 	Intervals         Intervals `json:"intervals"`
 	Reported          Reported  `json:"reported"`
 	RaisedBy          *string   `json:"raised_by"`
-	// CUDAGraphs tells whether graph replays ran any of the GPU work; nil for
+	// CUDAGraphs reports whether graph replays ran any of the GPU work; nil for
 	// the context phase.
 	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
 }
@@ -422,7 +422,7 @@ func (r *Report) waitsDoubt() string {
 	return r.Collectives.Doubt()
 }
 
-// idleAlone tells whether no YES has a vote of another metric than the two on idle
+// idleAlone reports whether no YES has a vote of another metric than the two on idle
 // GPUs.
 func (r *Report) idleAlone() bool {
 	for i := range r.Scopes {

@@ -68,7 +68,7 @@ func (k *keptInput) again() (io.ReadSeeker, error) {
 	return k.copy, err
 }
 
-// mayReadAgain tells whether the steps of rows after a header may turn out not to be
+// mayReadAgain reports whether the steps of rows after a header may turn out not to be
 // identifiable when they have been read.
 func (r *reader) mayReadAgain(h *event.Header) bool {
 	if h.LeftOut() || r.finding.none || r.finding.strict {
@@ -77,7 +77,7 @@ func (r *reader) mayReadAgain(h *event.Header) bool {
 	return step.MayBeUnclear(h, r.steps())
 }
 
-// allUnclear tells whether the window rows of a stream say that no rank's steps could be
+// allUnclear reports whether the window rows of a stream say that no rank's steps could be
 // identified.
 func allUnclear(in *source.Input, err error) (bool, error) {
 	if err != nil {

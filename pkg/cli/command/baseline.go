@@ -77,7 +77,7 @@ func (b *baselines) named(arg string) (runs []string, err error) {
 	return runs, err
 }
 
-// holds tells whether a run is one of a named baseline.
+// holds reports whether a run is one of a named baseline.
 func (b *baselines) holds(files []string) bool {
 	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(b.dir)
 }
@@ -126,11 +126,11 @@ func (b *baselines) check(runs [][]string) error {
 	return nil
 }
 
-// isBaseline tells whether a path is a folder that holds nothing but what keep
+// isBaseline reports whether a path is a folder that holds nothing but what keep
 // writes, so that no other folder is ever replaced.
 func isBaseline(path string) bool { return holdsOnly(path, baselineRun) }
 
-// holdsOnly tells whether a path is a folder, and no link to one, of which all entries have
+// holdsOnly reports whether a path is a folder, and no link to one, of which all entries have
 // names of a pattern.
 func holdsOnly(path string, names *regexp.Regexp) bool {
 	info, err := os.Lstat(path)
@@ -213,7 +213,7 @@ func sweep(dir, name string) {
 	}
 }
 
-// isSave tells whether a folder holds nothing but what keep puts there: "new" with
+// isSave reports whether a folder holds nothing but what keep puts there: "new" with
 // runs, of which the last may be under way, and "old".
 func isSave(path string) bool {
 	entries, _ := os.ReadDir(path)

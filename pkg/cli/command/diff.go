@@ -140,7 +140,7 @@ func (d *comparing) planSides() (err error) {
 	return cmp.Or(d.Guard(slices.Concat(both...), beside), checkRuns(both...), d.named.check(d.newest().runs))
 }
 
-// alone tells whether there is one side.
+// alone reports whether there is one side.
 func (d *comparing) alone() bool { return len(d.target.runs) == 0 }
 
 // newest is the target, or the only side.

@@ -109,7 +109,7 @@ func (w *writes) list(formats []string) string {
 	return cli.Or(all)
 }
 
-// reports tells whether a report is what is written by default.
+// reports reports whether a report is what is written by default.
 func (w *writes) reports() bool { return w.asked == "" && len(w.report) > 0 }
 
 // extensions are the ends of names that stand for some formats.

@@ -43,10 +43,10 @@ func checkJUnit(path string) error {
 	return checkOutput(path)
 }
 
-// page tells whether the report is a page, which has figures.
+// page reports whether the report is a page, which has figures.
 func (o *output) page() bool { return o.format == formatHTML }
 
-// streams tells whether events go on as a stream.
+// streams reports whether events go on as a stream.
 func (o *output) streams() bool { return o.format == formatArrow }
 
 // tell notes the warnings that a report for people has: they need not go to standard error.
@@ -105,7 +105,7 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 // reportFlag is the flag of a report whose details are left out.
 var reportFlag = cli.Flag{Name: "report", Usage: "write the report whole, with what a shorter one names at its end; so does -o FILE", Default: false}
 
-// whole tells whether a report as text has its details: where it was asked for, and in a file.
+// whole reports whether a report as text has its details: where it was asked for, and in a file.
 func (o *output) whole() bool {
 	path := o.OutputPath()
 	return o.IsSet(reportFlag.Name) || path != "" && !cli.IsStream(path)

@@ -54,10 +54,10 @@ func (p *Plan) read(in reading) *reader {
 	return &reader{Plan: p, reading: in, journal: journal{call: p.Call}, stdin: p.Stdin}
 }
 
-// fromStdin tells whether these files stand for standard input.
+// fromStdin reports whether these files stand for standard input.
 func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
 
-// readOnce tells whether files cannot be read again: standard input and pipes.
+// readOnce reports whether files cannot be read again: standard input and pipes.
 func readOnce(files []string) bool {
 	return fromStdin(files) || slices.ContainsFunc(files, cli.IsStream)
 }
@@ -295,7 +295,7 @@ func (r *reader) without(src event.Source, err error) error {
 	return err
 }
 
-// doWithout tells whether the whole trace will do where no steps can be identified,
+// doWithout reports whether the whole trace will do where no steps can be identified,
 // and says that it does.
 func (r *reader) doWithout(none *step.NotFound) bool {
 	if !r.whole || r.finding.strict {

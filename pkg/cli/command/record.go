@@ -54,7 +54,7 @@ func (r *reader) record(src event.Source) (*recorder, error) {
 	return rec, nil
 }
 
-// sharesRank tells whether a report has a rank that another one has, too.
+// sharesRank reports whether a report has a rank that another one has, too.
 func (r *recorder) sharesRank(i int) bool {
 	all := r.Header().Reports
 	return slices.ContainsFunc(all[i].Ranks, func(rank int32) bool {

@@ -66,7 +66,7 @@ func (p *Plan) selection() (s checkpoint.Selection, err error) {
 	return s, p.checkRange(&s)
 }
 
-// analyses tells whether the command looks at all rows, rather than pass them on.
+// analyses reports whether the command looks at all rows, rather than pass them on.
 func (p *Plan) analyses() bool { return !p.Has("checkpoint") }
 
 // checkKinds refuses rows of which kinds were left out that an analysis cannot do
@@ -138,7 +138,7 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 	return nil
 }
 
-// isRange tells whether a selection is a range of steps or times.
+// isRange reports whether a selection is a range of steps or times.
 func isRange(s *checkpoint.Selection) bool { return s.Time != nil || s.Steps != nil }
 
 // notEmpty are rows that were chosen, and an error at their end where there are none: an

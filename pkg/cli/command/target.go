@@ -47,7 +47,7 @@ func (a *aiming) watched(src event.Source) event.Source {
 }
 
 // point notes what to begin with where the host holds the GPUs back by the default limits, and
-// tells whether it did. Where gaps has no answer, it says why when it is asked.
+// reports whether it did. Where gaps has no answer, it says why when it is asked.
 func (m *measurement) point(res *metric.Result) bool {
 	rep, err := m.aim.report(func() bool {
 		r := verdict.Decide(res, verdict.Defaults())

@@ -82,7 +82,7 @@ func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	return col, e.remap(&col)
 }
 
-// below tells whether all codes are at least 0 and less than n.
+// below reports whether all codes are at least 0 and less than n.
 func below(codes []int32, n int) bool {
 	ok := true
 	for _, c := range codes {

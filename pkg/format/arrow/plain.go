@@ -81,7 +81,7 @@ func (c *column) Plain() *event.Plain {
 	return p
 }
 
-// plain is Plain, and tells whether an array is damaged. Strings that do not fit
+// plain is Plain, and reports whether an array is damaged. Strings that do not fit
 // into maxBody bytes with those before them count as that.
 func (c *column) plain() (p *event.Plain, err error) {
 	p = &event.Plain{Type: plainType(c.typ)}
@@ -154,13 +154,13 @@ func format(arr arrow.Array, i int) (text string, ok bool, damaged error) {
 	return arr.ValueStr(i), true, nil
 }
 
-// there tells whether value i of an array is, which it is not in a damaged one.
+// there reports whether value i of an array is, which it is not in a damaged one.
 func there(arr arrow.Array, i int) (ok bool, damaged error) {
 	defer caught(&damaged)
 	return !missing(arr, i), nil
 }
 
-// missing tells whether value i of an array is null, also where that stands in
+// missing reports whether value i of an array is null, also where that stands in
 // another array below it.
 func missing(arr arrow.Array, i int) bool {
 	if arr == nil || arr.IsNull(i) {

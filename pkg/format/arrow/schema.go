@@ -137,7 +137,7 @@ func columns(fields []field) ([]event.Col, event.Set, error) {
 	return cols, have, complete(have)
 }
 
-// complete tells whether the columns of each stage are all there or all not.
+// complete reports whether the columns of each stage are all there or all not.
 func complete(have event.Set) error {
 	for _, group := range []event.Set{event.BaseCols, event.StepCols, event.PhaseCols} {
 		if have&group == 0 && group != event.BaseCols {
@@ -156,7 +156,7 @@ func complete(have event.Set) error {
 	return nil
 }
 
-// checkType tells whether a column of ours can be read from type t.
+// checkType reports whether a column of ours can be read from type t.
 func checkType(c event.Col, t arrow.DataType) error {
 	ok := false
 	switch event.Fields[c].Type {

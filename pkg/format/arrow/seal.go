@@ -266,7 +266,7 @@ func (m *messages) findSeal(root flatTable) {
 	}
 }
 
-// isSeal tells whether the message that was read is a seal, or was one before
+// isSeal reports whether the message that was read is a seal, or was one before
 // it was damaged.
 func (msg *message) isSeal() bool {
 	at := len(msg.body) - len(sealMark) - len(noSeal)

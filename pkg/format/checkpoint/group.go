@@ -195,7 +195,7 @@ func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header)
 // maxGroupRows bounds what is read at once.
 const maxGroupRows = 1 << 24
 
-// wanted tells whether a kind that is chosen is among those of the rows. Step
+// wanted reports whether a kind that is chosen is among those of the rows. Step
 // rows are needed for Selection.Steps in any case.
 func (g *group) wanted(r *Reader) bool {
 	return r.opt.Kinds == nil || slices.ContainsFunc(g.batch.Kind.Values, func(kind event.Kind) bool {

@@ -81,7 +81,7 @@ func appendEdges(edges []byte, path string, size int64) ([]byte, error) {
 // command line.
 func PartName(n int) string { return fmt.Sprintf("report-%d", n) }
 
-// MadeOf tells whether a data set is complete and undamaged, was made of these
+// MadeOf reports whether a data set is complete and undamaged, was made of these
 // reports and of nothing else, and gives their rows as nsys2arrow does. It reads
 // all of the data set to be sure, and next to nothing of the reports.
 // Any doubt, an error included, is a no: then the data set is written again.
@@ -118,7 +118,7 @@ func MadeOf(dir string, reports []string) bool {
 	return found == len(m.Files)
 }
 
-// madeOf tells whether a file is the one that the manifest says it is, and was
+// madeOf reports whether a file is the one that the manifest says it is, and was
 // made of a report with that identity, whose schema is not looked at.
 func (m *manifestFile) madeOf(file, report string, id Identity) bool {
 	f, err := parquet.Open(file)

@@ -28,7 +28,7 @@ type manifestFile struct {
 	Hash string `json:"hash"`
 }
 
-// is tells whether f is the file that the manifest means.
+// is reports whether f is the file that the manifest means.
 func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f.Rows() == m.Rows }
 
 // readManifest reads the manifest of a data set.

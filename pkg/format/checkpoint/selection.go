@@ -35,10 +35,10 @@ type Range struct {
 	To   int64 // the first after it
 }
 
-// has tells whether a number is in the range.
+// has reports whether a number is in the range.
 func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
 
-// all tells whether the selection chooses all rows.
+// all reports whether the selection chooses all rows.
 func (s *Selection) all() bool {
 	return s.Ranks == nil && s.Kinds == nil && s.Time == nil && s.Steps == nil
 }
@@ -206,7 +206,7 @@ func (f *filter) choose(b *event.Batch) (windows bool) {
 	return windows
 }
 
-// chosen tells whether row i passes. A step row passes by its own time, the rows in it
+// chosen reports whether row i passes. A step row passes by its own time, the rows in it
 // by theirs; a window row passes where anything of it is left (cutWindows).
 func (f *filter) chosen(b *event.Batch, i int) bool {
 	s, kind := f.sel, b.Kind.Values[i]

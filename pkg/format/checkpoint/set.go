@@ -29,7 +29,7 @@ const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 const suffix = ".parquet"
 
-// IsDataSet tells whether a directory is a data set, finished or not.
+// IsDataSet reports whether a directory is a data set, finished or not.
 func IsDataSet(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, manifestName)); err == nil {
 		return true
@@ -67,7 +67,7 @@ func OpenSet(dir string) (*Set, error) {
 	return s, nil
 }
 
-// Check tells whether a data set can be written to a directory, which need not
+// Check reports whether a data set can be written to a directory, which need not
 // be there yet. It changes nothing.
 func Check(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -94,7 +94,7 @@ func Check(dir string) error {
 	return CheckDir(dir)
 }
 
-// CheckDir tells whether files can be made in a directory. It asks and does not
+// CheckDir reports whether files can be made in a directory. It asks and does not
 // try: a file made for that would stay where the program is killed.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
@@ -165,7 +165,7 @@ func (s *Set) keep(f manifestFile) {
 	s.files = append(slices.DeleteFunc(s.files, func(g manifestFile) bool { return g.Path == f.Path }), f)
 }
 
-// Holds tells whether the data set holds, whole and undamaged, the part of the
+// Holds reports whether the data set holds, whole and undamaged, the part of the
 // given name that was made of source as stage h.Stage with the ranks and times
 // of h.Reports. It reads all of it to be sure. What it holds stays; what it does
 // not hold is to be written again.
@@ -217,7 +217,7 @@ func ranksOf(h *event.Header) []int32 {
 	return ranks
 }
 
-// madeOf tells whether a file was made of source, with the ranks and offsets of
+// madeOf reports whether a file was made of source, with the ranks and offsets of
 // the reports of h.
 func madeOf(f *parquet.File, h *event.Header, source *Identity) bool {
 	have, err := parseHeader(f)
@@ -325,12 +325,12 @@ func (s *Set) clean() error {
 	return nil
 }
 
-// lists tells whether a path, relative to the data set, is among those of its files.
+// lists reports whether a path, relative to the data set, is among those of its files.
 func lists(files []manifestFile, rel string) bool {
 	return slices.ContainsFunc(files, func(f manifestFile) bool { return f.Path == filepath.ToSlash(rel) })
 }
 
-// isOurs tells whether a file is one of a checkpoint.
+// isOurs reports whether a file is one of a checkpoint.
 func (s *Set) isOurs(path, rel string) bool {
 	if s.old != nil && lists(s.old.Files, rel) {
 		return true

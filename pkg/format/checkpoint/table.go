@@ -48,7 +48,7 @@ func SchemaOf(path string) (schema string, ours bool) {
 	return f.Metadata(event.KeySchema)
 }
 
-// IsTable tells whether a file is one that WriteTable wrote.
+// IsTable reports whether a file is one that WriteTable wrote.
 func IsTable(path string) bool {
 	schema, ours := SchemaOf(path)
 	return ours && schema != event.SchemaName

@@ -141,5 +141,5 @@ func counterpart(first, of []*document, k int) *document {
 	return nil
 }
 
-// overlaps tells whether two documents have rows of one time, by their own clocks.
+// overlaps reports whether two documents have rows of one time, by their own clocks.
 func (d *document) overlaps(e *document) bool { return d.began() < e.ended() && e.began() < d.ended() }

@@ -49,7 +49,7 @@ func (s *shape) add(t *shape) {
 	s.ph, s.ts, s.name, s.event = s.ph || t.ph, s.ts || t.ts, s.name || t.name, s.event || t.event
 }
 
-// isString tells whether a value is a string.
+// isString reports whether a value is a string.
 func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
 
 // missing is what of an event no element has, "" where one is an event.

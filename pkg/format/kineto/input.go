@@ -19,13 +19,13 @@ var (
 	utf8Mark  = []byte("\xef\xbb\xbf") // a byte order mark, which some editors and shells put in front
 )
 
-// inUTF16 tells whether text begins as UTF-16 does, with or without its mark.
+// inUTF16 reports whether text begins as UTF-16 does, with or without its mark.
 func inUTF16(head []byte) bool {
 	return len(head) >= 2 && (head[0] == 0xff && head[1] == 0xfe || head[0] == 0xfe && head[1] == 0xff ||
 		(head[0] == 0) != (head[1] == 0))
 }
 
-// Recognise tells whether a file that begins with head is ours to read, or to refuse:
+// Recognise reports whether a file that begins with head is ours to read, or to refuse:
 // JSON, compressed or not, or what was meant to be it.
 func Recognise(head []byte) bool {
 	if bytes.HasPrefix(head, gzipMagic) {
@@ -129,7 +129,7 @@ func newGzipFile(file *bufio.Reader) (*gzipFile, error) {
 	return m, nil
 }
 
-// isEnd tells whether an input ended, properly or not.
+// isEnd reports whether an input ended, properly or not.
 func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
 // damaged is the error of compressed data whose checksum or structure is wrong.

@@ -196,7 +196,7 @@ func (d *document) saysRank() (int32, bool) {
 	return rankOfName(d.path)
 }
 
-// copyOf tells whether two traces of one process hold the same rows.
+// copyOf reports whether two traces of one process hold the same rows.
 func (d *document) copyOf(e *document) bool {
 	process, _ := d.counts.process()
 	other, _ := e.counts.process()
@@ -204,7 +204,7 @@ func (d *document) copyOf(e *document) bool {
 		d.counts.rows == e.counts.rows && d.counts.busy == e.counts.busy
 }
 
-// parts tells whether two traces are parts of one rank: the same process and device, one
+// parts reports whether two traces are parts of one rank: the same process and device, one
 // after the other, as the profiler's schedule writes a trace for each of its cycles. Time
 // between them was not recorded.
 func (r *Reader) parts(a, b *document) bool {

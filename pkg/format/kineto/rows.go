@@ -136,5 +136,5 @@ type track struct {
 	stream int64 // none likewise
 }
 
-// isGPU tells whether rows of a category have tracks, not threads.
+// isGPU reports whether rows of a category have tracks, not threads.
 func (c category) isGPU() bool { return kinds[c].IsGPU() || c == syncCategory }

@@ -282,7 +282,7 @@ func (g *gatherer) flush() error {
 }
 
 // interrupted deals with an event that goes on after what was read, or is broken.
-// It tells whether no more events come.
+// It reports whether no more events come.
 // Of an event that does not end, that it is broken is certain only where another one seems to
 // begin after it; else the document is cut short there.
 func (g *gatherer) interrupted(st status) (done bool, err error) {
@@ -311,7 +311,7 @@ func (s *splitter) dry() error {
 	return io.ErrUnexpectedEOF
 }
 
-// another tells whether an event seems to begin after the one at s.pos, in what
+// another reports whether an event seems to begin after the one at s.pos, in what
 // was read.
 func (s *splitter) another() bool { return nextEvent(s.buf, s.pos+1) >= 0 }
 

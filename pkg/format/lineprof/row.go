@@ -159,7 +159,7 @@ func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 	return n, end, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// isDigit tells whether a byte is an ASCII digit: what is less wraps around.
+// isDigit reports whether a byte is an ASCII digit: what is less wraps around.
 func isDigit(b byte) bool { return b-'0' <= 9 }
 
 // skipBlanks returns the place of the first byte from i on that is no blank, the line's

@@ -225,7 +225,7 @@ func (t *textReader) addFile(line []byte) {
 // started is whether a table was announced.
 func (p *preamble) started() bool { return p.total >= 0 || p.named || p.filed }
 
-// isWordRune tells whether a rune is part of a word, and so no comment mark.
+// isWordRune reports whether a rune is part of a word, and so no comment mark.
 func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
 
 // addSummary reads a line of the summary, which rich terminals print with links.

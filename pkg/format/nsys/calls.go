@@ -29,7 +29,7 @@ func (l *loader) pickCalls(t *task, b *block) []int32 {
 	return l.picked
 }
 
-// areCalls tells whether all rows of the table of API calls are calls of the runtime or the
+// areCalls reports whether all rows of the table of API calls are calls of the runtime or the
 // driver.
 func areCalls(classes []int64) bool {
 	seen := int64(0)
@@ -39,7 +39,7 @@ func areCalls(classes []int64) bool {
 	return seen|runtimeCall|driverCall == driverCall
 }
 
-// isCall tells whether a row of the table of API calls is one, by its class.
+// isCall reports whether a row of the table of API calls is one, by its class.
 // Reduced exports do not say.
 func (l *loader) isCall(class *sqlite.Vector, i int) bool {
 	if class.Null[i] {

@@ -45,7 +45,7 @@ func (c *chains) cameAs(f *frameRows, i, n int) *cameStack {
 	return &c.came[h*factor>>(64-cameBits)]
 }
 
-// is tells whether n rows from row i on are the stack.
+// is reports whether n rows from row i on are the stack.
 func (s *cameStack) is(f *frameRows, i, n int) bool {
 	for k, v := range f.columns() {
 		if len(s.columns[k]) != n || string(bytesOf(s.columns[k])) != string(bytesOf(v.Int[i:i+n])) {

@@ -85,7 +85,7 @@ type wantedStacks struct {
 	next int // the first that is not less than the id that was asked for last
 }
 
-// has tells whether a stack is wanted. Ids come in ascending order as a rule.
+// has reports whether a stack is wanted. Ids come in ascending order as a rule.
 func (w *wantedStacks) has(id int64) bool {
 	if w.next > 0 && w.ids[w.next-1] >= id {
 		w.next, _ = slices.BinarySearch(w.ids, id)
@@ -385,7 +385,7 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 	return nil
 }
 
-// isOfOther tells whether a stack is in functions of CUDA, but not in that of the call.
+// isOfOther reports whether a stack is in functions of CUDA, but not in that of the call.
 func isOfOther(call, stack string) bool {
 	other := false
 	for function := range strings.SplitSeq(stack, ";") {

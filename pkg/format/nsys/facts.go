@@ -324,7 +324,7 @@ func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 	return kept, nil
 }
 
-// recorded tells whether a GPU row starts in a span.
+// recorded reports whether a GPU row starts in a span.
 func (r *report) recorded(s [2]int64, of []*runs) (found bool, err error) {
 	for _, p := range of {
 		for _, run := range p.events {

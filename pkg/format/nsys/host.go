@@ -62,7 +62,7 @@ func (l *loader) osCall(id int64) nameEntry {
 // maxCallName is how long the name of a call of the system's libraries may be.
 const maxCallName = 64
 
-// isCallName tells whether a text may be the name of a function.
+// isCallName reports whether a text may be the name of a function.
 func isCallName(text string) bool {
 	if len(text) > maxCallName {
 		return false
@@ -274,7 +274,7 @@ func (r *report) extent() (low, high int64) {
 	return low, high
 }
 
-// ofCallers tells whether rows of a table are wanted, with Options.Callers, of some threads only.
+// ofCallers reports whether rows of a table are wanted, with Options.Callers, of some threads only.
 func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 
 // findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
@@ -290,7 +290,7 @@ func (r *report) findCallers(loaders []*loader) {
 	}
 }
 
-// asks tells whether calls of a name are those in which a thread spins (see native.Asks).
+// asks reports whether calls of a name are those in which a thread spins (see native.Asks).
 func (l *loader) asks(name int64) bool {
 	is, known := l.asking[name]
 	if !known {
@@ -303,7 +303,7 @@ func (l *loader) asks(name int64) bool {
 	return is
 }
 
-// isCaller tells whether such rows are wanted of a thread, by its number.
+// isCaller reports whether such rows are wanted of a thread, by its number.
 func (r *report) isCaller(thread int32) bool {
 	return !r.onlyCallers || int(thread) < len(r.callers) && r.callers[thread]
 }

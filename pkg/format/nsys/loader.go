@@ -138,7 +138,7 @@ func (l *loader) flush() error {
 // differences of two cannot overflow.
 const maxTime = int64(1) << 61
 
-// usable tells whether a row has times that make sense, and counts it if not.
+// usable reports whether a row has times that make sense, and counts it if not.
 func (l *loader) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	if !isSpan(start, end, i) {
 		l.unusable[t.table.name]++
@@ -147,7 +147,7 @@ func (l *loader) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	return true
 }
 
-// isSpan tells whether a row has times that make sense.
+// isSpan reports whether a row has times that make sense.
 func isSpan(start, end *sqlite.Vector, i int) bool {
 	s, e := start.Int[i], end.Int[i]
 	return !start.Null[i] && !end.Null[i] && e >= s && s >= -maxTime && e <= maxTime
@@ -180,7 +180,7 @@ var every = func() (all [sqlite.BlockRows]int32) {
 	return all
 }()
 
-// areSpans tells whether all rows have times that make sense, none is before 0, and none both 0.
+// areSpans reports whether all rows have times that make sense, none is before 0, and none both 0.
 // (Each limit is tried, as the difference of times that are beyond them can overflow.)
 func areSpans(starts, ends []int64) bool {
 	ends = ends[:len(starts)]

@@ -27,7 +27,7 @@ func (r *report) readOwnThreads(s scanner, columns map[string][]string) error {
 	})
 }
 
-// isOwn tells whether a thread, by its number, is the profiler's own.
+// isOwn reports whether a thread, by its number, is the profiler's own.
 func (r *report) isOwn(number int64) bool {
 	if len(r.own) == 0 { // Fast path: nobody is named.
 		return false

@@ -34,7 +34,7 @@ type parts struct {
 	list   []part   // in order of time
 }
 
-// sameGPUs tells whether two reports may be of one machine by the UUIDs of their
+// sameGPUs reports whether two reports may be of one machine by the UUIDs of their
 // GPUs, where they have any.
 func sameGPUs(a, b []string) bool {
 	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(id string) bool { return slices.Contains(b, id) })
@@ -74,7 +74,7 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 	return nil
 }
 
-// continues tells whether the rank of report n with the process and device of s is a part
+// continues reports whether the rank of report n with the process and device of s is a part
 // of it. Without clocks nobody knows which comes first.
 func (r *report) continues(s *parts, n int) bool {
 	return r.clocked && r.comparable &&

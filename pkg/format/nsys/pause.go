@@ -53,7 +53,7 @@ func (s *islands) join(pause int64) {
 	s.spans = kept
 }
 
-// pauses tells whether the GPUs of any process stop for longer than a pause.
+// pauses reports whether the GPUs of any process stop for longer than a pause.
 func (r *report) pauses(loaders []*loader) bool {
 	of := map[process]*islands{}
 	for _, l := range loaders {
@@ -76,7 +76,7 @@ func (r *report) pauses(loaders []*loader) bool {
 // pauseKinds are the kinds of rows about the system that say what the host does in a pause.
 var pauseKinds = []event.Kind{event.OS, event.Run}
 
-// maybeWanted tells whether the rows of a table may be wanted: for a pause, too.
+// maybeWanted reports whether the rows of a table may be wanted: for a pause, too.
 func (r *report) maybeWanted(kind event.Kind) bool {
 	return slices.Contains(r.host, kind) || r.pause > 0 && slices.Contains(pauseKinds, kind)
 }

@@ -63,7 +63,7 @@ func newReference(t *sim.Trace, columns map[string][]string) *reference {
 	return w
 }
 
-// has tells whether the export has a table and in it all of some columns.
+// has reports whether the export has a table and in it all of some columns.
 func (w *reference) has(table string, columns ...string) bool {
 	have, ok := w.columns[table]
 	for _, c := range columns {

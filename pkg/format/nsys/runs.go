@@ -99,7 +99,7 @@ func (s *sorter) flush() error {
 	return nil
 }
 
-// alone tells whether no rows of two chunks come together in one rank, so that their
+// alone reports whether no rows of two chunks come together in one rank, so that their
 // order within each says all: kernels and whole graphs make each process a rank, but for
 // those of unnamed, which may turn out to be of another.
 func (s *sorter) alone() bool {
@@ -211,7 +211,7 @@ type order struct {
 	down      bool
 }
 
-// holds tells whether rows are in order as they are.
+// holds reports whether rows are in order as they are.
 func (o *order) holds() bool {
 	for i := 1; i < len(o.key); i++ {
 		if o.key[i] <= o.key[i-1] && o.less(int32(i), int32(i-1)) {
@@ -221,7 +221,7 @@ func (o *order) holds() bool {
 	return true
 }
 
-// less tells whether row a goes before row b.
+// less reports whether row a goes before row b.
 func (o *order) less(a, b int32) bool {
 	if o.key[a] != o.key[b] {
 		return o.key[a] < o.key[b]

@@ -143,18 +143,18 @@ var eventTables = []table{
 // of itself. Those who read them name their columns.
 var infoTables = []string{stringsTable, exportTable, oldExportTable, captureTable, sessionTable, diagnosticTable, gpuTable, deviceTable, systemTable}
 
-// known tells whether a table is one of those that are read.
+// known reports whether a table is one of those that are read.
 func known(name string) bool {
 	return slices.Contains(infoTables, name) || slices.ContainsFunc(eventTables, func(t table) bool { return t.name == name || t.stacks == name })
 }
 
-// in tells whether an export with these columns has the table, with all that
+// in reports whether an export with these columns has the table, with all that
 // reading it requires.
 func (t *table) in(columns map[string][]string) bool {
 	return !slices.ContainsFunc(t.required, func(c string) bool { return !slices.Contains(columns[t.name], c) })
 }
 
-// isWork tells whether the rows are what makes a process a rank.
+// isWork reports whether the rows are what makes a process a rank.
 func (t *table) isWork() bool { return t.kind == event.Kernel || t.kind == event.Graph }
 
 // tagOf returns the first place of a table in eventTables.
@@ -182,7 +182,7 @@ func typed(t sqlite.Type, names []string) []sqlite.Column {
 	return columns
 }
 
-// isExport tells whether any of an export's tables is there. One that is not
+// isExport reports whether any of an export's tables is there. One that is not
 // lazy has them all, and a lazy one of a recording that caught nothing has none
 // of events.
 func isExport(columns map[string][]string) bool {
@@ -198,7 +198,7 @@ func isExport(columns map[string][]string) bool {
 // have not.
 var nvprofTables = []string{"StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}
 
-// isNvprof tells whether a database is one of nvprof: it has both of nvprof's tables, or one
+// isNvprof reports whether a database is one of nvprof: it has both of nvprof's tables, or one
 // of them and not that of the strings which every export has. Tables of calls, copies and
 // kernels say nothing, as nvprof makes those of the same names, too, most of them empty.
 func isNvprof(columns map[string][]string) bool {

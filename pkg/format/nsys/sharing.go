@@ -144,7 +144,7 @@ func (r *Reader) warnOfSharing() {
 	}
 }
 
-// share tells whether one of some ranks is at work at the same time as another of all,
+// share reports whether one of some ranks is at work at the same time as another of all,
 // neither with hardly any work beside the other's.
 func share(some, all []sharer) bool {
 	for _, a := range some {

@@ -76,7 +76,7 @@ func joinStacks(reports []*report) (stacks []string, places [][]int32) {
 	return stacks, places
 }
 
-// mayHave tells whether rows of the table may become events: a stack of a call is one only where
+// mayHave reports whether rows of the table may become events: a stack of a call is one only where
 // the table of its frames has any, and most exports have no frames of any call.
 func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
 	if t.kind != event.Backtrace {

@@ -49,12 +49,12 @@ func (r *Reader) checkTogether(loose []bool) error {
 	return nil
 }
 
-// sharesRank tells whether two reports have a rank in common: they are parts of it.
+// sharesRank reports whether two reports have a rank in common: they are parts of it.
 func (r *Reader) sharesRank(i, k int) bool {
 	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
 }
 
-// apart tells whether the spans of GPU activity of two reports do not touch.
+// apart reports whether the spans of GPU activity of two reports do not touch.
 func apart(a, b *event.Report) bool {
 	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
 }

@@ -241,12 +241,12 @@ const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and wh
 // zeroCount is the number 0 after a colon, as diagnostics end.
 var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
 
-// applies tells whether a text, in lower case, is diagnostic k.
+// applies reports whether a text, in lower case, is diagnostic k.
 func applies(k int, text []byte) bool {
 	return containsAll(text, diagnostics[k].has) && !(diagnostics[k].lost && zeroCount.Match(text))
 }
 
-// containsAll tells whether a text has all of some parts, in any order.
+// containsAll reports whether a text has all of some parts, in any order.
 func containsAll(text []byte, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
 }

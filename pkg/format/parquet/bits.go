@@ -66,7 +66,7 @@ func decodeBits(m []byte, n, count int, src []byte) ([]byte, error) {
 	return m, nil
 }
 
-// allOnes tells whether src is one run of at least count ones.
+// allOnes reports whether src is one run of at least count ones.
 func allOnes(src []byte, count int) bool {
 	r, _, err := nextRun(src, 1, count)
 	return err == nil && !r.packed && r.count == count && r.data[0] == 1

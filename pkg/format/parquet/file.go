@@ -131,7 +131,7 @@ func (f *File) Columns() []Column {
 	return cols
 }
 
-// Has tells whether the file has a column of that name that can be read.
+// Has reports whether the file has a column of that name that can be read.
 func (f *File) Has(name string) bool { _, ok := f.names[name]; return ok }
 
 // Rows returns the number of rows in the file.
@@ -143,7 +143,7 @@ func (f *File) Groups() int { return len(f.meta.RowGroups) }
 // GroupRows returns the number of rows in row group g.
 func (f *File) GroupRows(g int) int64 { return f.meta.RowGroups[g].NumRows }
 
-// Sealed tells whether the file was written with Options.Sealed, and thus is
+// Sealed reports whether the file was written with Options.Sealed, and thus is
 // the one that was written as far as it was read.
 func (f *File) Sealed() bool { return f.sealed }
 

@@ -76,13 +76,13 @@ var typeNames = [...]string{"bool", "int8", "int16", "int32", "int64", "uint8", 
 // String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
 
-// IsInt tells whether values of the type are in Vector.Int.
+// IsInt reports whether values of the type are in Vector.Int.
 func (t Type) IsInt() bool { return t <= Uint64 }
 
-// IsFloat tells whether values of the type are in Vector.Float.
+// IsFloat reports whether values of the type are in Vector.Float.
 func (t Type) IsFloat() bool { return t == Float32 || t == Float64 }
 
-// IsText tells whether values of the type are in Vector.Text.
+// IsText reports whether values of the type are in Vector.Text.
 func (t Type) IsText() bool { return t >= Text }
 
 // Column describes a column.
@@ -98,7 +98,7 @@ type Column struct {
 	Enum []string
 }
 
-// isInt tells whether vectors of the column hold numbers.
+// isInt reports whether vectors of the column hold numbers.
 func (c *Column) isInt() bool { return c.Type.IsInt() || c.Enum != nil }
 
 // Encoding is how the values of a column are stored.

@@ -138,7 +138,7 @@ func (r *chunkReader) verify(f *File, m *format.ColumnMetaData) error {
 	return nil
 }
 
-// Verify reads a sealed file and tells whether its column chunks are what was
+// Verify reads a sealed file and reports whether its column chunks are what was
 // written.
 func (f *File) Verify() error {
 	if !f.sealed {

@@ -19,7 +19,7 @@ const (
 	noSeal  = "0000000000000000"
 )
 
-// Reserved tells whether a key of the metadata is this package's own.
+// Reserved reports whether a key of the metadata is this package's own.
 func Reserved(key string) bool { return key == hashKey || key == sealKey }
 
 // Sum64 returns the xxHash64 of b.
@@ -74,7 +74,7 @@ func seal(footer []byte) {
 	copy(footer[sealAt(footer):], hex(xxhash.Sum64(footer)))
 }
 
-// checkSeal tells whether a footer has a checksum. One that is wrong is an
+// checkSeal reports whether a footer has a checksum. One that is wrong is an
 // error. It hashes the bytes as they are read, not what was decoded of them: no field
 // that this package does not know can differ unnoticed.
 func checkSeal(footer []byte, f *File) (bool, error) {

@@ -39,7 +39,7 @@ func intType(e *format.SchemaElement) Type {
 	return Int64
 }
 
-// isText tells whether bytes are text, by the newer way of saying so or the older one.
+// isText reports whether bytes are text, by the newer way of saying so or the older one.
 func isText(e *format.SchemaElement) bool {
 	switch e.LogicalType.Value.(type) {
 	case *format.StringType, *format.EnumType, *format.JsonType:

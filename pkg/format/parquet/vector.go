@@ -43,7 +43,7 @@ func (s *Strings) Append(text []byte) {
 // Reset empties s and keeps its memory.
 func (s *Strings) Reset() { s.Offsets, s.Data = append(s.Offsets[:0], 0), s.Data[:0] }
 
-// IsNull tells whether row i is null.
+// IsNull reports whether row i is null.
 func (v *Vector) IsNull(i int) bool { return v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 }
 
 // Reset empties the vector and keeps its memory.

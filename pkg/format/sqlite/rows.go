@@ -110,7 +110,7 @@ type keeper struct {
 	asked  bool
 }
 
-// has tells whether a record whose header has length bytes, of which the first is all of its
+// has reports whether a record whose header has length bytes, of which the first is all of its
 // size, is wanted. Neighbours mostly have one number. After the header come 8 bytes or more.
 func (k *keeper) has(record []byte, length int) bool {
 	t := record[1]

@@ -76,7 +76,7 @@ func (d *DB) layout(table string) (*layout, error) {
 	return l, nil
 }
 
-// isTable tells whether a page is the root of a table with row ids.
+// isTable reports whether a page is the root of a table with row ids.
 func (d *DB) isTable(root int64) bool {
 	if root < 2 || root > int64(d.file.pages) {
 		return false
@@ -85,7 +85,7 @@ func (d *DB) isTable(root int64) bool {
 	return err == nil && (page[0] == leafPage || page[0] == interiorPage)
 }
 
-// isReal tells whether a column of this declared type holds floats only. The
+// isReal reports whether a column of this declared type holds floats only. The
 // rule is SQLite's: types are words that occur in what was declared.
 func isReal(declared string) bool {
 	has := func(words ...string) bool {

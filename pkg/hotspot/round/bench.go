@@ -30,7 +30,7 @@ const (
 // Metrics are all of them. The first ones that both sides have decide.
 var Metrics = []Metric{OutputThroughput, RequestThroughput, TPOT, ITL, E2EL, TTFT}
 
-// HigherIsBetter tells whether more of a metric is an improvement.
+// HigherIsBetter reports whether more of a metric is an improvement.
 func (m Metric) HigherIsBetter() bool { return m == OutputThroughput || m == RequestThroughput }
 
 // Benchmark is one run of a benchmark. A metric that it lacks was not measured.

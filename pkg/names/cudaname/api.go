@@ -71,7 +71,7 @@ func cutStreamMark(name string) (string, bool) {
 	return strings.CutSuffix(name, "_ptds")
 }
 
-// isDigit tells whether c is an ASCII digit.
+// isDigit reports whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // ClassAPI returns the class of an API call by its canonical name: one of
@@ -108,7 +108,7 @@ func cutAPI(canonical string) (call string, ok bool) {
 	return canonical, false
 }
 
-// isLaunch tells whether a canonical name is of a call that launches kernels. They are
+// isLaunch reports whether a canonical name is of a call that launches kernels. They are
 // listed: cudaLaunchHostFunc, which begins in the same way, launches none.
 func isLaunch(name string) bool {
 	switch name {
@@ -137,7 +137,7 @@ var allocFamilies = []string{
 	"ModuleLoad", "LibraryLoad",
 }
 
-// isAlloc tells whether a call, less cuda, cu or hip, makes, maps or frees something: memory,
+// isAlloc reports whether a call, less cuda, cu or hip, makes, maps or frees something: memory,
 // streams, events or code.
 func isAlloc(call string) bool {
 	switch call {

@@ -27,7 +27,7 @@ func anyOf(alternatives []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
 }
 
-// match tells whether a name is of the pattern.
+// match reports whether a name is of the pattern.
 func (p pattern) match(s string) bool {
 	return p.yes.MatchString(s) && (p.no == nil || !p.no.MatchString(s))
 }

@@ -10,7 +10,7 @@ var training = regexp.MustCompile(`(?i:backward|bwd)|fmha_cutlassB_|` +
 // fourier matches transforms, of which a backward one is of no backward pass.
 var fourier = regexp.MustCompile(`(?i)fft`)
 
-// Trains tells whether a kernel is one of a backward pass or an optimizer, by its demangled
+// Trains reports whether a kernel is one of a backward pass or an optimizer, by its demangled
 // name, or the short one where there is no other, of which the first 16 KiB count.
 func Trains(name string) bool {
 	name = name[:min(len(name), maxClassed)]

@@ -197,7 +197,7 @@ func skipParenthesis(s string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// isWord tells whether s is ASCII letters, digits and underscores, one at least.
+// isWord reports whether s is ASCII letters, digits and underscores, one at least.
 func isWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isDigit(c) && c != '_' && (c|0x20 < 'a' || 'z' < c|0x20) {
@@ -207,5 +207,5 @@ func isWord(s string) bool {
 	return s != ""
 }
 
-// isDigit tells whether c is an ASCII digit.
+// isDigit reports whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

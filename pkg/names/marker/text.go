@@ -46,7 +46,7 @@ func (s *Set) Class(text string) string {
 // fetchesRequests matches ranges in which an engine gets its requests.
 var fetchesRequests = regexp.MustCompile(`(?i)(fetch|recv|receive|get|poll|wait)\w*_?(new_)?req(uest)?s?(_queue)?\b|wait\w*_for_work|input_queue|idle_loop`)
 
-// FetchesRequests tells whether a range of that text is where an engine gets its requests:
+// FetchesRequests reports whether a range of that text is where an engine gets its requests:
 // who waits there has nothing to do.
 func FetchesRequests(text string) bool { return fetchesRequests.MatchString(text) }
 

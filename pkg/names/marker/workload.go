@@ -12,7 +12,7 @@ var (
 	optimizer = regexp.MustCompile(`(?i)^optimizer[._ -](?:step|zero_grad)\b`)
 )
 
-// Trains tells whether the text of a range or an operator is one of a backward pass or an
+// Trains reports whether the text of a range or an operator is one of a backward pass or an
 // optimizer, which only training has.
 func Trains(text string) bool {
 	switch {
@@ -24,12 +24,12 @@ func Trains(text string) bool {
 	return len(text) > 0 && text[0]|0x20 == 'o' && optimizer.MatchString(text)
 }
 
-// Diffuses tells whether the text of a range is one of a diffusion model, as xDiT's
+// Diffuses reports whether the text of a range is one of a diffusion model, as xDiT's
 // execute_diffusion_1_256x256 is.
 func Diffuses(text string) bool {
 	return strings.Contains(text, "iffusion") && containsFold(text, "diffusion") ||
 		strings.Contains(text, "enois") && containsFold(text, "denois")
 }
 
-// containsFold tells whether a text has a part that is in lower case, in any case.
+// containsFold reports whether a text has a part that is in lower case, in any case.
 func containsFold(text, part string) bool { return strings.Contains(strings.ToLower(text), part) }

@@ -72,7 +72,7 @@ var rules = sync.OnceValue(func() []rule {
 	}
 })
 
-// Collectors tells whether a function of Python is one that only the garbage collector calls, of
+// Collectors reports whether a function of Python is one that only the garbage collector calls, of
 // those that have a name where Python's own symbols were stripped: so their caller, which has none
 // then, is of the collector, too. (CPython 3.8 to 3.14, Modules/gcmodule.c and Python/gc.c.)
 func Collectors(function string) bool { return collectors.MatchString(function) }

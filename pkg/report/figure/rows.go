@@ -79,7 +79,7 @@ func (p *Intervals) draw(c *canvas) {
 	}
 }
 
-// known tells whether the interval is known.
+// known reports whether the interval is known.
 func (r *Interval) known() bool {
 	return r.Value != nil && r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High)
 }

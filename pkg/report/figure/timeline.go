@@ -100,7 +100,7 @@ func (p *Timeline) quota() quota {
 	return q
 }
 
-// holds tells whether a span is drawn by itself. Each is asked for once.
+// holds reports whether a span is drawn by itself. Each is asked for once.
 func (q *quota) holds(s *Span) bool {
 	length := s.To - s.From
 	if length == q.length && q.equal > 0 {

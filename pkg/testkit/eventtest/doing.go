@@ -21,7 +21,7 @@ func Around(gpu []*Row, t int64) (before, next *Row, busy bool) {
 	return before, next, false
 }
 
-// OneReplay tells whether two activities, of which the first may be nil, are of one replay.
+// OneReplay reports whether two activities, of which the first may be nil, are of one replay.
 func OneReplay(a, b *Row) bool {
 	replayed := func(r *Row) bool { return r.GraphNode >= 0 || r.Kind == event.Graph }
 	return a != nil && replayed(a) && replayed(b) && a.Correlation == b.Correlation
@@ -65,7 +65,7 @@ func Doing(rows []Row, thread, t int64) (cause string, by *Row) {
 	return "untraced", nil
 }
 
-// within tells whether r began after another row that is open, or with it and ended no later.
+// within reports whether r began after another row that is open, or with it and ended no later.
 func (r *Row) within(o *Row) bool { return r.Start > o.Start || r.Start == o.Start && r.End <= o.End }
 
 // causes are those of calls, in the order in which they go before one another.

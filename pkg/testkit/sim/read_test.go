@@ -91,7 +91,7 @@ func (w *written) strings() map[int64]string {
 	return m
 }
 
-// has tells whether there is a table, or a TABLE.column.
+// has reports whether there is a table, or a TABLE.column.
 func (w *written) has(name string) bool {
 	table, column, both := strings.Cut(name, ".")
 	columns, ok := w.tables[table]

@@ -150,7 +150,7 @@ func (c columns) extra() columns         { return c.each(func(c *column) { c.ful
 func (c columns) primary() columns       { return c.each(func(c *column) { c.key = true }) }
 func (c columns) says(s string) columns  { return c.each(func(c *column) { c.comment = s }) }
 
-// in tells whether the exports of a version have the column.
+// in reports whether the exports of a version have the column.
 func (c column) in(s Schema, reduced bool) bool {
 	return !(reduced && c.full) && !s.before(c.since) && (c.till == Schema{} || s.before(c.till))
 }
@@ -186,7 +186,7 @@ type table struct {
 	columns     columns
 }
 
-// in tells whether the exports of a version have the table.
+// in reports whether the exports of a version have the table.
 func (t table) in(s Schema) bool {
 	return !s.before(t.since) && (t.till == Schema{} || s.before(t.till))
 }

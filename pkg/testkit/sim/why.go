@@ -48,7 +48,7 @@ type HostCause struct {
 	SamplerOff float64
 }
 
-// strikes tells whether step k loses time.
+// strikes reports whether step k loses time.
 func (w *HostCause) strikes(k int) bool {
 	if w.Together {
 		k /= 8
@@ -154,7 +154,7 @@ func (w *HostCause) draw(chance *rand.Rand) int64 {
 	return int64(w.US * 1e3 * max(0.3, 1+0.2*chance.NormFloat64()))
 }
 
-// getting tells whether time is lost where requests are got.
+// getting reports whether time is lost where requests are got.
 func (w *HostCause) getting() bool { return w.Kind == "requests" || w.Kind == "fetching" }
 
 // messageNs is how long what the first rank sends is on its way to the others.

@@ -12,7 +12,7 @@ type Bitmap []byte
 // Get returns bit i.
 func (m Bitmap) Get(i int) bool { return m == nil || m[i>>3]>>(i&7)&1 != 0 }
 
-// all tells whether bits i to j are set.
+// all reports whether bits i to j are set.
 func (m Bitmap) all(i, j int) bool {
 	for ; m != nil && i < j; i++ {
 		if i&7 == 0 && i+8 <= j && m[i>>3] == 0xff { // Fast path

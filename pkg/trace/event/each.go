@@ -110,7 +110,7 @@ func (b *Batch) RankEnd(i int) int {
 	return i
 }
 
-// same tells whether all numbers are equal: each to the next one.
+// same reports whether all numbers are equal: each to the next one.
 func same(all []int32) bool {
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 4*len(all))
 	return len(all) < 2 || bytes.Equal(b[4:], b[:len(b)-4])

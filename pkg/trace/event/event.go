@@ -133,10 +133,10 @@ const (
 	copyKinds = 1<<Memcpy | 1<<Memset
 )
 
-// IsGPU tells whether a GPU did it.
+// IsGPU reports whether a GPU did it.
 func (k Kind) IsGPU() bool { return uint64(gpuKinds)>>uint32(k)&1 != 0 }
 
-// IsCopy tells whether it is a copy or a memset.
+// IsCopy reports whether it is a copy or a memset.
 func (k Kind) IsCopy() bool { return uint64(copyKinds)>>uint32(k)&1 != 0 }
 
 // Class is what a row does. As with Kind, only the constants mean something.
@@ -224,7 +224,7 @@ func ClassesOf(classes ...Class) (set ClassSet) {
 	return set
 }
 
-// Has tells whether a class is in the set; no null is.
+// Has reports whether a class is in the set; no null is.
 func (s ClassSet) Has(c Class) bool { return s>>uint32(c)&1 != 0 }
 
 // ClassCode returns the class of that name, -1 for a name that is none.
@@ -232,7 +232,7 @@ func ClassCode(name string) Class { return Class(slices.Index(Classes, name)) }
 
 func (c Class) String() string { return name(Classes, int32(c)) }
 
-// IsCollective tells whether it is a kernel by which ranks exchange data.
+// IsCollective reports whether it is a kernel by which ranks exchange data.
 func (c Class) IsCollective() bool { return c == Allreduce || c == Comm }
 
 // Phase is what a step computes. As with Kind, only the constants mean something.
@@ -349,7 +349,7 @@ const (
 	StackCols Set = 1 << ColStack // of streams with rows of the kinds Sample and Backtrace
 )
 
-// Has tells whether c is in the set.
+// Has reports whether c is in the set.
 func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
 
 // All goes through the columns of the set, in their order.

@@ -34,7 +34,7 @@ type Header struct {
 // of theirs has every row of its reports.
 var Readers = map[string]string{"nsys": "nsys2arrow", "torch": "torch2arrow"}
 
-// Whole tells whether the rows are those of the reports, all of them and no others:
+// Whole reports whether the rows are those of the reports, all of them and no others:
 // a reader wrote them.
 func (h *Header) Whole() bool {
 	return slices.Contains(slices.Collect(maps.Values(Readers)), h.Stage)
@@ -177,7 +177,7 @@ type Isolation struct {
 	LeftOut bool `json:"left_out,omitempty"`
 }
 
-// LeftOut tells whether the stream has no steps because the user asked for the whole trace.
+// LeftOut reports whether the stream has no steps because the user asked for the whole trace.
 func (h *Header) LeftOut() bool { return h.Isolation != nil && h.Isolation.LeftOut }
 
 // Error is an error in what a stage was asked to do with a stream, with the

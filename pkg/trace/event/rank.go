@@ -77,7 +77,7 @@ func (h *Header) RankFacts(rank int32) *RankFacts {
 	return all
 }
 
-// Records tells whether rows of a kind about host threads were recorded in the
+// Records reports whether rows of a kind about host threads were recorded in the
 // process of a rank; where the header does not say of which process, in any.
 func (h *Header) Records(kind Kind, rank int32) bool {
 	switch f := h.RankFacts(rank); {
@@ -173,13 +173,13 @@ func joinSpans(spans [][2]int64) [][2]int64 {
 	return joined
 }
 
-// LostEvents tells whether the profiler said of any report that it lost CUDA
+// LostEvents reports whether the profiler said of any report that it lost CUDA
 // events.
 func (h *Header) LostEvents() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.LostEvents })
 }
 
-// StartOnly tells whether of any report the only forward step is no evidence.
+// StartOnly reports whether of any report the only forward step is no evidence.
 func (h *Header) StartOnly() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.StartOnly })
 }

@@ -174,7 +174,7 @@ func (x *Index) Find(key int64, hint *Hint) (rows Rows, i int, ok bool, err erro
 	return rows, i, ok, nil
 }
 
-// first tells whether row i of a goes before row j of b, which has the same Key, where
+// first reports whether row i of a goes before row j of b, which has the same Key, where
 // they are of runs of these orders.
 func first(a Rows, i int, orderA int64, b Rows, j int, orderB int64) bool {
 	return cmp.Or(cmp.Compare(b[Then][j], a[Then][i]), cmp.Compare(orderA, orderB), cmp.Compare(a[Seq][i], b[Seq][j])) < 0

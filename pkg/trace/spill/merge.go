@@ -140,7 +140,7 @@ func (s *Store) merge(runs []*Run) (*Run, error) {
 	}
 }
 
-// before tells whether the next row of a goes before that of b.
+// before reports whether the next row of a goes before that of b.
 func (a *entry) before(b *entry) bool {
 	if a.key != b.key {
 		return a.key < b.key

@@ -156,7 +156,7 @@ func (c *Column) Extend(rows int, values event.Foreign, n int) {
 	}
 }
 
-// Null tells whether row i is null.
+// Null reports whether row i is null.
 func (c *Column) Null(i int) bool { return !c.Values.Valid.Get(i) }
 
 // Value returns the value of row i: a string, int64, float64 or bool, nil for
@@ -224,7 +224,7 @@ func (t *Table) Bool(row int, name string) (v, ok bool) {
 	return v, ok
 }
 
-// Check tells whether the table has the columns of fields, in any order and
+// Check reports whether the table has the columns of fields, in any order and
 // among others.
 func (t *Table) Check(fields ...Field) error {
 	for _, f := range fields {
