@@ -2,36 +2,19 @@ package cmd
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // inflated returns the path of a decompressed copy of a recording in testdata/h100.
 func inflated(t *testing.T, name string) string {
 	t.Helper()
-	packed, err := os.Open(filepath.Join("../testdata/h100", name+".sqlite.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	in, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".sqlite")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testrun.Inflated(t, filepath.Join("../testdata/h100", name+".sqlite.gz"))
 }
 
 // TestRecordedStalls has gaps name the stalls of programs that ran on a real GPU, and

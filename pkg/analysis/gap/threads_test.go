@@ -1,10 +1,6 @@
 package gap
 
 import (
-	"compress/gzip"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -83,7 +79,7 @@ func TestBusy(t *testing.T) {
 // (testdata/cpu).
 func TestLimitedRecorded(t *testing.T) {
 	for name, want := range map[string]bool{"quota": true, "contended": false} {
-		src, err := nsys.Open([]string{recordedCPU(t, name)}, nsys.Options{Host: []event.Kind{event.OS, event.Run}})
+		src, err := nsys.Open([]string{testrun.Inflated(t, "../../../testdata/cpu/"+name+".sqlite.gz")}, nsys.Options{Host: []event.Kind{event.OS, event.Run}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,27 +100,4 @@ func TestLimitedRecorded(t *testing.T) {
 			}
 		}
 	}
-}
-
-// recordedCPU returns the name of a recording of testdata/cpu.
-func recordedCPU(t *testing.T, name string) string {
-	t.Helper()
-	packed, err := os.Open("../../../testdata/cpu/" + name + ".sqlite.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer packed.Close()
-	in, err := gzip.NewReader(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".sqlite")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

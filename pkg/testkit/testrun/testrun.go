@@ -3,10 +3,13 @@
 package testrun
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -145,4 +148,28 @@ func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt step.Op
 		t.Fatal(err)
 	}
 	return src.Header(), out
+}
+
+// Inflated returns the path of a copy of a file, without the compression that the end of its
+// name, .gz, says.
+func Inflated(t testing.TB, path string) string {
+	t.Helper()
+	packed, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	in, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".gz"))
+	if err := os.WriteFile(copied, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return copied
 }
