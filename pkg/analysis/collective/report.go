@@ -26,7 +26,8 @@ func NewLane(h *event.Header, rank, device int32, log *Log, name func(int32) str
 // Coverage is how much of the groups was recorded that run collectives together.
 type Coverage struct {
 	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
-	// trace does not say: of the group of which most were recorded.
+	// trace does not say: of the groups of which most were
+	// recorded, the largest.
 	Recorded int  `json:"recorded_gpus"`
 	Size     *int `json:"group_gpus"`
 	// Estimated tells that waits of some group are estimates for the lack of its other GPUs.
@@ -35,14 +36,18 @@ type Coverage struct {
 
 // Coverage returns how much of the groups was recorded.
 func (m *Match) Coverage() Coverage {
-	c := Coverage{Estimated: m.Estimated}
-	for g := range m.Groups {
-		group := &m.Groups[g]
-		if n := len(group.Lanes); n > c.Recorded || n == c.Recorded && c.Size != nil && group.Size > *c.Size {
-			if c.Recorded, c.Size = n, nil; group.Size > 0 {
-				c.Size = &group.Size
-			}
+	c, size := Coverage{Estimated: m.Estimated}, 0
+	for g := range m.Groups { // Their order is that of the names' numbers, which differs from run to run
+		n := len(m.Groups[g].Lanes)
+		if n > c.Recorded {
+			size = 0
 		}
+		if n >= c.Recorded {
+			c.Recorded, size = n, max(size, m.Groups[g].Size)
+		}
+	}
+	if size > 0 {
+		c.Size = &size
 	}
 	return c
 }
