@@ -160,3 +160,18 @@ func TestClocks(t *testing.T) {
 	off.Report = 1
 	check("clocks", []Lane{make(0, same, false), off})
 }
+
+// How much was recorded does not depend on the order of the groups, which is that of the numbers
+// that the names of their collectives happen to have.
+func TestCoverageOrder(t *testing.T) {
+	groups := []Group{{Lanes: []int{0}}, {Lanes: []int{0}, Size: 2}, {Lanes: []int{1}, Size: 1}}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		m := &Match{}
+		for _, g := range order {
+			m.Groups = append(m.Groups, groups[g])
+		}
+		if c := m.Coverage(); c.Recorded != 1 || c.Size == nil || *c.Size != 2 {
+			t.Errorf("groups in order %v: %+v", order, c)
+		}
+	}
+}

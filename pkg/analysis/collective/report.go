@@ -26,8 +26,7 @@ func NewLane(h *event.Header, rank, device int32, log *Log, name func(int32) str
 // Coverage is how much of the groups was recorded that run collectives together.
 type Coverage struct {
 	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
-	// trace does not say: of the groups of which most were
-	// recorded, the largest.
+	// trace does not say: of the groups of which most were recorded, the largest.
 	Recorded int  `json:"recorded_gpus"`
 	Size     *int `json:"group_gpus"`
 	// Estimated tells that waits of some group are estimates for the lack of its other GPUs.
