@@ -2,10 +2,12 @@ package nsys
 
 import "hash/maphash"
 
-// caches are what a loader found out about numbers that rows repeat.
-type caches struct {
-	tracks  cache[ownerEntry]
-	threads cache[ownerEntry]
+// namer finds out what the numbers of names stand for, which rows repeat.
+type namer struct {
+	report *report
+	found  *found
+	err    error // of the store, checked with each block
+
 	kernels cache[nameEntry] // by short, demangled and mangled name
 	calls   cache[callEntry] // by name
 	osCalls cache[nameEntry] // likewise
@@ -15,6 +17,7 @@ type caches struct {
 
 	kernelClass map[[2]int64]int64 // by the strings of the short and the demangled name
 	rangeClass  []int64            // of the strings of ranges, unclassed where not yet found
+	asking      map[int64]bool     // by number of a name: see asks
 }
 
 // ownerEntry is the number of a track or thread and that of its process.
@@ -43,13 +46,13 @@ const unclassed = int64(-2)
 // ownText stands for a string whose text a range cannot have as it is.
 const ownText = int64(-3)
 
-// newCaches returns caches for a string table of this length.
-func newCaches(strings int) caches {
-	c := caches{seed: maphash.MakeSeed(), kernelClass: map[[2]int64]int64{}, rangeClass: make([]int64, strings)}
-	for i := range c.rangeClass {
-		c.rangeClass[i] = unclassed
+// newNamer returns a namer that adds to what was found.
+func newNamer(r *report, found *found) namer {
+	n := namer{report: r, found: found, seed: maphash.MakeSeed(), kernelClass: map[[2]int64]int64{}, rangeClass: make([]int64, r.strings.len())}
+	for i := range n.rangeClass {
+		n.rangeClass[i] = unclassed
 	}
-	return c
+	return n
 }
 
 // triple is up to three numbers of a row that decide something together. (An array of them

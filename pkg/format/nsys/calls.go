@@ -15,18 +15,18 @@ const (
 )
 
 // pickCalls picks the rows of the table of API calls that are calls.
-func (l *loader) pickCalls(t *task, b *block) []int32 {
+func (p *picker) pickCalls(t *task, b *block) []int32 {
 	start, end, class := b.column("start"), b.column("end"), b.column("eventClass")
 	if class.Full && areCalls(class.Int[:b.n]) { // Fast path
-		return l.pickTimed(t, b)
+		return p.pickTimed(t, b)
 	}
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
-		if l.isCall(class, i) && l.usable(t, start, end, i) {
-			l.picked = append(l.picked, int32(i))
+		if p.isCall(class, i) && p.usable(t, start, end, i) {
+			p.picked = append(p.picked, int32(i))
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // areCalls reports whether all rows of the table of API calls are calls of the runtime or the
@@ -41,7 +41,7 @@ func areCalls(classes []int64) bool {
 
 // isCall reports whether a row of the table of API calls is one, by its class.
 // Reduced exports do not say.
-func (l *loader) isCall(class *sqlite.Vector, i int) bool {
+func (p *picker) isCall(class *sqlite.Vector, i int) bool {
 	if class.Null[i] {
 		return true
 	}
@@ -50,72 +50,72 @@ func (l *loader) isCall(class *sqlite.Vector, i int) bool {
 		return true
 	case backtrace:
 	default:
-		l.noCalls++
+		p.found.noCalls++
 	}
 	return false
 }
 
 // addHost appends what calls and overheads have in common.
-func (l *loader) addHost(p *chunk, b *block, rows []int32) {
-	l.addSpans(p, b, rows)
+func (a *adder) addHost(p *chunk, b *block, rows []int32) {
+	a.addSpans(p, b, rows)
 	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
 }
 
 // addCalls appends API calls.
-func (l *loader) addCalls(p *chunk, b *block, rows []int32) {
-	l.addHost(p, b, rows)
+func (a *adder) addCalls(p *chunk, b *block, rows []int32) {
+	a.addHost(p, b, rows)
 	ids, first := b.column("nameId"), len(p.name)
 	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
 	names, classes := p.name[first:], p.class[first:]
 	for k, i := range rows {
-		entry := l.call(orNone(ids, i))
+		entry := a.call(orNone(ids, i))
 		if k := first + k; entry.profiler != 0 {
-			l.profiler = append(l.profiler, profilerCall{int32(p.owner[k]), entry.profiler == startsProfiler, p.start[k], p.end[k]})
+			a.found.profiler = append(a.found.profiler, profilerCall{int32(p.owner[k]), entry.profiler == startsProfiler, p.start[k], p.end[k]})
 		}
 		names[k], classes[k] = entry.name, entry.class
 	}
-	l.countHost(p, first)
+	a.countHost(p, first)
 }
 
 // call finds out what the name of an API call, by its number, says.
-func (l *loader) call(id int64) *callEntry {
-	entry, known := l.calls.at(triple{a: id})
+func (n *namer) call(id int64) *callEntry {
+	entry, known := n.calls.at(triple{a: id})
 	if known {
 		return entry
 	}
-	name := l.report.strings.find(id)
+	name := n.report.strings.find(id)
 	if name == noString {
 		*entry = callEntry{nameEntry{name, int64(event.Other)}, 0}
 		return entry
 	}
-	l.apiNames[name] = true
-	api := cudaname.API(l.report.strings.str(name))
+	n.found.apiNames[name] = true
+	api := cudaname.API(n.report.strings.str(name))
 	*entry = callEntry{nameEntry{name, int64(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
 	return entry
 }
 
 // addOverheads appends the profiler's own overheads.
-func (l *loader) addOverheads(p *chunk, b *block, rows []int32) {
-	l.addHost(p, b, rows)
+func (a *adder) addOverheads(p *chunk, b *block, rows []int32) {
+	a.addHost(p, b, rows)
 	names, first := b.column("nameId"), len(p.name)
 	for _, i := range rows {
-		name := l.report.strings.find(orNone(names, i))
-		p.name, p.class = append(p.name, name), append(p.class, int64(overheadClass(l.report.strings.str(name))))
+		name := a.report.strings.find(orNone(names, i))
+		p.name, p.class = append(p.name, name), append(p.class, int64(overheadClass(a.report.strings.str(name))))
 	}
-	l.countHost(p, first)
+	a.countHost(p, first)
 }
 
 // addCUPTIOverheads appends overheads of CUPTI: they are named by their type, or
 // as the export calls one without.
-func (l *loader) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
+func (a *adder) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	first := len(p.name)
-	l.addOverheads(p, b, rows)
+	a.addOverheads(p, b, rows)
 	types := b.column("overheadType")
 	for k, i := range rows {
 		kind := orNone(types, i)
 		p.class[first+k] = cuptiClass(kind)
 		if known := cudaname.Overhead(kind); known != "" {
-			p.name[first+k] = l.keep([]byte(known)).name
+			p.name[first+k] = a.keep([]byte(known)).name
 		}
 	}
 }

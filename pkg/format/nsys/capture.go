@@ -17,30 +17,30 @@ func problem(path, what, advice string) error {
 }
 
 // explain names the file in an error that does not, and says what to do.
-func (r *report) explain(err error) error {
+func (c *capture) explain(err error) error {
 	if hinted, ok := err.(interface{ Hint() string }); ok && hinted.Hint() != "" {
 		return err
 	}
 	if file := (*spill.FileError)(nil); errors.As(err, &file) {
-		return problem(r.path, "does not fit into memory, and "+err.Error(), "set TMPDIR to a folder with more room, or give more memory with --memory")
+		return problem(c.path, "does not fit into memory, and "+err.Error(), "set TMPDIR to a folder with more room, or give more memory with --memory")
 	}
-	return problem(r.path, strings.TrimPrefix(err.Error(), r.path+": "), "repeat 'nsys export', with --tables for those that are needed")
+	return problem(c.path, strings.TrimPrefix(err.Error(), c.path+": "), "repeat 'nsys export', with --tables for those that are needed")
 }
 
 // readInfo reads what the export says of itself. It takes single values out of
 // the capture's metadata by name: the rest holds the environment, command line,
 // user and host of whoever made the capture, and stays where it is.
-func (r *report) readInfo(s scanner, columns map[string][]string) error {
-	r.info.File, r.info.Source = filepath.Base(r.path), "nsys"
-	r.info.Throttled = throttled(r.path)
+func (c *capture) readInfo(s scanner, columns map[string][]string) error {
+	c.info.File, c.info.Source = filepath.Base(c.path), "nsys"
+	c.info.Throttled = throttled(c.path)
 	normalised, shift := false, int64(0)
 	for _, table := range []string{oldExportTable, exportTable} {
 		err := eachPair(s, columns, table, func(name, value string) {
 			switch name {
 			case "EXPORT_PRODUCT_VERSION":
-				r.info.Version = version(value)
+				c.info.Version = version(value)
 			case "EXPORT_SCHEMA_VERSION":
-				r.info.Schema = version(value)
+				c.info.Schema = version(value)
 			case "EXPORT_PARAM_TIME_NORMALIZE":
 				normalised = strings.EqualFold(value, "true") || value == "1"
 			case "EXPORT_PARAM_TIME_SHIFT":
@@ -53,44 +53,44 @@ func (r *report) readInfo(s scanner, columns map[string][]string) error {
 	}
 	err := eachPair(s, columns, captureTable, func(name, value string) {
 		if mode := strings.ToLower(value); strings.HasSuffix(name, "CUDA_GRAPH_TRACE_OPTIONS:MODE") && (mode == "graph" || mode == "node") {
-			r.info.Capture = mode
+			c.info.Capture = mode
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.readOrigin(s, columns, normalised, shift); err != nil {
+	if err := c.readOrigin(s, columns, normalised, shift); err != nil {
 		return err
 	}
-	if err := r.readGPUs(s, columns); err != nil {
+	if err := c.readGPUs(s, columns); err != nil {
 		return err
 	}
-	if slices.Contains(r.host, event.Run) {
-		if err := r.readTopology(s, columns); err != nil {
+	if slices.Contains(c.host, event.Run) {
+		if err := c.readTopology(s, columns); err != nil {
 			return err
 		}
 	}
-	return r.readDiagnostics(s, columns)
+	return c.readDiagnostics(s, columns)
 }
 
 // readOrigin finds the UTC time that the report's time 0 stands for. A
 // normalised export counts from 1970; one that was shifted, normalised or not,
 // says by how much its times were moved.
-func (r *report) readOrigin(s scanner, columns map[string][]string, normalised bool, shift int64) error {
+func (c *capture) readOrigin(s scanner, columns map[string][]string, normalised bool, shift int64) error {
 	if shift < -maxTime || shift > maxTime {
 		return nil
 	}
 	if normalised {
-		r.origin, r.clocked = -shift, true
+		c.origin, c.clocked = -shift, true
 		return nil
 	}
 	return scanAll(s, columns, sessionTable, ints("utcEpochNs"), func(b *block) error {
 		times := b.column("utcEpochNs")
 		for i := range b.n {
 			utc := times.Int[i]
-			if !r.clocked && !times.Null[i] && utc > 0 && utc < maxTime {
-				r.origin, r.clocked = utc-shift, true
-				r.info.Origin = r.origin
+			if !c.clocked && !times.Null[i] && utc > 0 && utc < maxTime {
+				c.origin, c.clocked = utc-shift, true
+				c.info.Origin = c.origin
 			}
 		}
 		return nil
@@ -110,12 +110,12 @@ func eachPair(s scanner, columns map[string][]string, table string, fn func(name
 
 // readGPUs reads the models of the report's GPUs, and what distinguishes these from others,
 // which goes into no stream.
-func (r *report) readGPUs(s scanner, columns map[string][]string) error {
+func (c *capture) readGPUs(s scanner, columns map[string][]string) error {
 	err := scanAll(s, columns, gpuTable, textColumns("name"), func(b *block) error {
 		names := b.column("name")
 		for i := range b.n {
-			if name := string(names.Text(i)); name != "" && !slices.Contains(r.info.GPUs, name) {
-				r.info.GPUs = append(r.info.GPUs, name)
+			if name := string(names.Text(i)); name != "" && !slices.Contains(c.info.GPUs, name) {
+				c.info.GPUs = append(c.info.GPUs, name)
 			}
 		}
 		return nil
@@ -128,7 +128,7 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			ids := b.column("uuid")
 			for i := range b.n {
 				if id := string(ids.Text(i)); id != "" {
-					r.machine.uuids = append(r.machine.uuids, id)
+					c.machine.uuids = append(c.machine.uuids, id)
 				}
 			}
 			return nil
@@ -137,10 +137,10 @@ func (r *report) readGPUs(s scanner, columns map[string][]string) error {
 			return err
 		}
 	}
-	if err := r.machine.readUUIDs(s, columns); err != nil {
+	if err := c.machine.readUUIDs(s, columns); err != nil {
 		return err
 	}
-	return r.machine.readDevices(s, columns)
+	return c.machine.readDevices(s, columns)
 }
 
 // version returns s if it looks like a version number, so that nothing else

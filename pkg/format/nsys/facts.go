@@ -122,10 +122,10 @@ func grown[T any](s []T, n int32, blank T) []T {
 }
 
 // countGPU counts the rows of a chunk from first on, of tracks that have facts.
-func (l *loader) countGPU(p *chunk, first int) {
+func (a *adder) countGPU(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
-		f := &l.trackFacts[n]
-		if pause := l.report.pause; pause > 0 && (p.table.kind == event.Kernel || p.table.kind == event.Graph) {
+		f := &a.found.trackFacts[n]
+		if pause := a.report.pause; pause > 0 && (p.table.kind == event.Kernel || p.table.kind == event.Graph) {
 			for k, start := range p.start[i:j] {
 				f.work.add(start, p.end[i+k], pause)
 			}
@@ -177,10 +177,10 @@ func extent(starts, ends []int64) (s span, latest int64) {
 }
 
 // countHost counts the rows of a chunk from first on by their threads.
-func (l *loader) countHost(p *chunk, first int) {
+func (a *adder) countHost(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
-		l.threadFacts = grown(l.threadFacts, int32(n), noThreadFacts)
-		f := &l.threadFacts[n]
+		a.found.threadFacts = grown(a.found.threadFacts, int32(n), noThreadFacts)
+		f := &a.found.threadFacts[n]
 		s, latest := extent(p.start[i:j], p.end[i:j])
 		f.starts.add(s.start, latest)
 		for _, c := range p.class[i:j] {
@@ -217,22 +217,22 @@ var profilerCalls = map[string]int8{
 }
 
 // findClasses finds of which tracks anything is known, and what the header says of all rows.
-func (r *report) findClasses() {
+func (c *census) findClasses() {
 	var classes tally
-	for n := range r.trackFacts {
-		f, t := &r.trackFacts[n], r.tracks[n]
+	for n := range c.trackFacts {
+		f, t := &c.trackFacts[n], c.tracks[n]
 		t.active, t.allreduce = f.classes.sum()+f.graphs > 0, f.classes[tallyAllreduce] > 0
 		classes.add(&f.classes)
-		widen(&r.info.GPUStart, &r.info.GPUEnd, r.trackFacts[n].span)
-		widen(&r.info.BusyStart, &r.info.BusyEnd, r.trackFacts[n].busy)
+		widen(&c.info.GPUStart, &c.info.GPUEnd, c.trackFacts[n].span)
+		widen(&c.info.BusyStart, &c.info.BusyEnd, c.trackFacts[n].busy)
 	}
-	for n := range r.threadFacts {
-		classes.add(&r.threadFacts[n].tally)
+	for n := range c.threadFacts {
+		classes.add(&c.threadFacts[n].tally)
 	}
-	slices.SortFunc(r.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
-	r.info.Classes = map[string]int64{}
-	for _, c := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
-		r.info.Classes[event.Classes[c]] = classes[tallyOf[c]]
+	slices.SortFunc(c.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
+	c.info.Classes = map[string]int64{}
+	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
+		c.info.Classes[event.Classes[class]] = classes[tallyOf[class]]
 	}
 }
 

@@ -7,49 +7,49 @@ import (
 
 // pickReplays picks the whole-graph rows with times, and counts those whose
 // times were not collected.
-func (l *loader) pickReplays(t *task, b *block) []int32 {
+func (p *picker) pickReplays(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		switch {
 		case end.Int[i] <= start.Int[i]:
-			l.untimed++
-		case l.usable(t, start, end, i):
-			l.picked = append(l.picked, int32(i))
+			p.found.untimed++
+		case p.usable(t, start, end, i):
+			p.picked = append(p.picked, int32(i))
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // addReplays appends whole-graph rows.
-func (l *loader) addReplays(p *chunk, b *block, rows []int32) {
+func (a *adder) addReplays(p *chunk, b *block, rows []int32) {
 	for range rows {
 		p.name = append(p.name, noString)
 	}
-	l.addGPU(p, b, rows)
+	a.addGPU(p, b, rows)
 }
 
 // addKernels appends kernels.
-func (l *loader) addKernels(p *chunk, b *block, rows []int32) {
+func (a *adder) addKernels(p *chunk, b *block, rows []int32) {
 	short, demangled, mangled := b.column("shortName"), b.column("demangledName"), b.column("mangledName")
 	n := len(p.name)
 	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
 	names, classes := p.name[n:], p.class[n:]
 	for k, i := range rows {
 		key := triple{orNone(short, i), orNone(demangled, i), orNone(mangled, i)}
-		entry, known := l.kernels.at(key)
+		entry, known := a.kernels.at(key)
 		if !known {
-			*entry = l.kernel(key)
+			*entry = a.kernel(key)
 		}
 		names[k], classes[k] = entry.name, entry.class
 	}
-	l.addGPU(p, b, rows)
+	a.addGPU(p, b, rows)
 }
 
 // kernel finds the name of a kernel and its class by its short, demangled and
 // mangled name.
-func (l *loader) kernel(names triple) nameEntry {
-	t := &l.report.strings
+func (n *namer) kernel(names triple) nameEntry {
+	t := &n.report.strings
 	key := [2]int64{t.find(names.a), t.find(names.b)}
 	if key[0] == noString {
 		key[0] = key[1]
@@ -57,39 +57,39 @@ func (l *loader) kernel(names triple) nameEntry {
 	if key[0] == noString {
 		key[0] = t.find(names.c)
 	}
-	class, ok := l.kernelClass[key]
+	class, ok := n.kernelClass[key]
 	if !ok {
 		class = int64(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
-		l.kernelClass[key] = class
+		n.kernelClass[key] = class
 		for _, name := range key {
-			l.work.trains = l.work.trains || cudaname.Trains(t.str(name))
+			n.found.work.trains = n.found.work.trains || cudaname.Trains(t.str(name))
 		}
-		l.work.group(t.str(key[0]), cudaname.GroupSize(t.str(t.find(names.b))))
+		n.found.work.group(t.str(key[0]), cudaname.GroupSize(t.str(t.find(names.b))))
 	}
 	return nameEntry{key[0], class}
 }
 
 // addCopies appends copies.
-func (l *loader) addCopies(p *chunk, b *block, rows []int32) {
+func (a *adder) addCopies(p *chunk, b *block, rows []int32) {
 	p.bytes = appendRows(p.bytes, b.column("bytes"), rows)
-	l.addCodes(p, b, "copyKind", rows)
-	l.addGPU(p, b, rows)
+	a.addCodes(p, b, "copyKind", rows)
+	a.addGPU(p, b, rows)
 }
 
 // addFills appends memsets.
-func (l *loader) addFills(p *chunk, b *block, rows []int32) {
+func (a *adder) addFills(p *chunk, b *block, rows []int32) {
 	p.bytes = appendRows(p.bytes, b.column("bytes"), rows)
-	l.addReplays(p, b, rows)
+	a.addReplays(p, b, rows)
 }
 
 // addSyncs appends synchronisations.
-func (l *loader) addSyncs(p *chunk, b *block, rows []int32) {
-	l.addCodes(p, b, "syncType", rows)
-	l.addGPU(p, b, rows)
+func (a *adder) addSyncs(p *chunk, b *block, rows []int32) {
+	a.addCodes(p, b, "syncType", rows)
+	a.addGPU(p, b, rows)
 }
 
 // addCodes appends the codes of a column as names.
-func (l *loader) addCodes(p *chunk, b *block, column string, rows []int32) {
+func (a *adder) addCodes(p *chunk, b *block, column string, rows []int32) {
 	codes := b.column(column)
 	for _, i := range rows {
 		p.name = append(p.name, orNone(codes, i))
@@ -97,17 +97,17 @@ func (l *loader) addCodes(p *chunk, b *block, column string, rows []int32) {
 }
 
 // addGPU appends what all GPU rows have. Their classes are there already.
-func (l *loader) addGPU(p *chunk, b *block, rows []int32) {
+func (a *adder) addGPU(p *chunk, b *block, rows []int32) {
 	first := p.len()
-	l.addSpans(p, b, rows)
+	a.addSpans(p, b, rows)
 	p.correlation = appendRows(p.correlation, b.column("correlationId"), rows)
-	l.addNodes(p, b, rows)
-	l.countGPU(p, first)
+	a.addNodes(p, b, rows)
+	a.countGPU(p, first)
 }
 
 // addNodes appends the graph nodes of rows that were added. Most chunks have none,
 // and then no column for them.
-func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
+func (a *adder) addNodes(p *chunk, b *block, rows []int32) {
 	first, some := p.len()-len(rows), len(p.node) > 0
 	if !some {
 		p.node = append(p.node, blank[:first]...)
@@ -125,9 +125,9 @@ func (l *loader) addNodes(p *chunk, b *block, rows []int32) {
 	if !some && replayed == 0 {
 		p.node = p.node[:0]
 	}
-	l.replayed += replayed
+	a.found.replayed += replayed
 	if p.table.kind == event.Kernel {
-		l.eager += int64(len(rows)) - replayed
+		a.found.eager += int64(len(rows)) - replayed
 	}
 }
 

@@ -18,31 +18,31 @@ import (
 const osCall = 27
 
 // pickOSCalls picks the calls of threads that are known.
-func (l *loader) pickOSCalls(t *task, b *block) []int32 {
+func (p *picker) pickOSCalls(t *task, b *block) []int32 {
 	start, end, class, threads := b.column("start"), b.column("end"), b.column("eventClass"), b.column("globalTid")
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		if t.table.name == osTable && !class.Null[i] && class.Int[i] != osCall {
 			continue
 		}
 		if !threads.Null[i] && isSpan(start, end, i) {
-			l.picked = append(l.picked, int32(i))
+			p.picked = append(p.picked, int32(i))
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // addOSCalls appends calls of the system's libraries.
-func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
-	l.addSpans(p, b, rows)
+func (a *adder) addOSCalls(p *chunk, b *block, rows []int32) {
+	a.addSpans(p, b, rows)
 	names := b.column("nameId")
 	for _, i := range rows {
-		entry, known := l.osCalls.at(triple{a: orNone(names, i)})
+		entry, known := a.osCalls.at(triple{a: orNone(names, i)})
 		if !known {
-			*entry = l.osCall(orNone(names, i))
+			*entry = a.osCall(orNone(names, i))
 		}
-		if entry.name == noString && l.report.strings.find(orNone(names, i)) == noString {
-			l.nameless++
+		if entry.name == noString && a.report.strings.find(orNone(names, i)) == noString {
+			a.found.nameless++
 		}
 		p.name, p.class = append(p.name, entry.name), append(p.class, entry.class)
 	}
@@ -51,9 +51,9 @@ func (l *loader) addOSCalls(p *chunk, b *block, rows []int32) {
 // osCall finds the name and class of a call by the number of its name. What does not look
 // like the name of a call is none, so that nothing else that may stand in its place gets
 // into an output.
-func (l *loader) osCall(id int64) nameEntry {
-	name := l.report.strings.find(id)
-	if text := l.report.strings.str(name); name != noString && isCallName(text) {
+func (n *namer) osCall(id int64) nameEntry {
+	name := n.report.strings.find(id)
+	if text := n.report.strings.str(name); name != noString && isCallName(text) {
 		return nameEntry{name, int64(event.ClassCode(native.ClassOf(text)))}
 	}
 	return nameEntry{noString, int64(event.Other)}
@@ -76,20 +76,20 @@ func isCallName(text string) bool {
 }
 
 // pickSwitches picks the points at which a known thread came to a CPU or left it.
-func (l *loader) pickSwitches(_ *task, b *block) []int32 {
+func (p *picker) pickSwitches(_ *task, b *block) []int32 {
 	start, in, threads := b.column("start"), b.column("isSchedIn"), b.column("globalTid")
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		if !in.Null[i] && !threads.Null[i] && isSpan(start, start, i) {
-			l.picked = append(l.picked, int32(i))
+			p.picked = append(p.picked, int32(i))
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // addSwitches appends such points: both times are the point's, the class is 1 where the
 // thread came and 0 where it left.
-func (l *loader) addSwitches(p *chunk, b *block, rows []int32) {
+func (a *adder) addSwitches(p *chunk, b *block, rows []int32) {
 	in, cpus := b.column("isSchedIn"), b.column("cpu")
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
 	for _, i := range rows {
@@ -279,33 +279,33 @@ func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 
 // findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
 // read. Threads that no such row has are none.
-func (r *report) findCallers(loaders []*loader) {
-	r.callers, r.calling = make([]bool, len(r.threads)), map[thread]bool{}
+func (c *census) findCallers(loaders []*loader) {
+	c.callers, c.calling = make([]bool, len(c.threads)), map[thread]bool{}
 	for _, l := range loaders {
 		for n := range l.threadFacts {
 			if f := &l.threadFacts[n]; f.calls > 0 || f.tally[tallyLock] > 0 {
-				r.callers[n], r.calling[*r.threads[n]] = true, true
+				c.callers[n], c.calling[*c.threads[n]] = true, true
 			}
 		}
 	}
 }
 
 // asks reports whether calls of a name are those in which a thread spins (see native.Asks).
-func (l *loader) asks(name int64) bool {
-	is, known := l.asking[name]
+func (n *namer) asks(name int64) bool {
+	is, known := n.asking[name]
 	if !known {
-		if l.asking == nil {
-			l.asking = map[int64]bool{}
+		if n.asking == nil {
+			n.asking = map[int64]bool{}
 		}
-		is = native.Asks(l.report.strings.str(l.report.strings.find(name)))
-		l.asking[name] = is
+		is = native.Asks(n.report.strings.str(n.report.strings.find(name)))
+		n.asking[name] = is
 	}
 	return is
 }
 
 // isCaller reports whether such rows are wanted of a thread, by its number.
-func (r *report) isCaller(thread int32) bool {
-	return !r.onlyCallers || int(thread) < len(r.callers) && r.callers[thread]
+func (c *census) isCaller(thread int32) bool {
+	return !c.onlyCallers || int(thread) < len(c.callers) && c.callers[thread]
 }
 
 // dropOthers leaves out those of rows, whose owners are known, that nobody wants, and counts

@@ -12,42 +12,51 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// report is an export whose rows are in a store, in order.
-type report struct {
-	path   string
-	store  *spill.Store
-	limits limits
-	host   []event.Kind // the kinds of rows about host threads that are wanted
-	pause  int64        // as in Options
-	paused bool         // the GPUs of a process stop for longer
-	// onlyCallers: of these only those of threads that call CUDA, or have ranges of the
-	// interpreter lock, which callers tells by number once these are read, and calling as a set.
-	onlyCallers bool
-	callers     []bool
-	calling     map[thread]bool
-	info        event.Report // what the stream's header says of it
-	strings     stringTable
+// capture is what the small tables of an export say of it, and of the machine.
+type capture struct {
+	path    string
+	limits  limits
+	host    []event.Kind // the kinds of rows about host threads that are wanted
+	info    event.Report // what the stream's header says of the report
+	strings stringTable
+	machine machine
+	own     map[thread]bool // threads of the profiler
+	// origin is the UTC time that the report's time 0 stands for, if clocked.
+	origin  int64
+	clocked bool
+}
 
+// census is who has rows in an export, and what was found of them.
+type census struct {
+	capture
 	found
 	tracks    []*track
 	threads   []*thread
 	processes []process
-	// stacksLoaded waits until stacks are read, and returns the error.
-	stacksLoaded func() error
 
+	pause  int64 // as in Options
+	paused bool  // the GPUs of a process stop for longer
+	// onlyCallers: of the rows about host threads only those of threads that call CUDA, or have
+	// ranges of the interpreter lock, which callers tells by number once these are read, and
+	// calling as a set.
+	onlyCallers bool
+	callers     []bool
+	calling     map[thread]bool
+}
+
+// report is an export whose rows are in a store, in order.
+type report struct {
+	census
+	store  *spill.Store
 	runs   []runs  // of each process
 	slots  []int32 // of each process in ranks, noSlot for none
 	ranks  []rankID
 	stacks stackTable
 	chains map[string]*chains // by table of callchains, once stacksLoaded has returned
-
-	own map[thread]bool // threads of the profiler
-	// origin is the UTC time that the report's time 0 stands for, if clocked.
-	origin  int64
-	clocked bool
+	// stacksLoaded waits until stacks are read, and returns the error.
+	stacksLoaded func() error
 	// comparable: its times are on the clock of the stream.
 	comparable bool
-	machine    machine
 }
 
 // limits are what a reader may use.
@@ -92,7 +101,10 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 		return nil, err
 	}
 	defer s.close()
-	r := &report{path: path, store: store, limits: limits, host: opts.Host, pause: opts.Pause, onlyCallers: opts.Callers, found: newFound()}
+	r := &report{store: store, census: census{
+		capture: capture{path: path, limits: limits, host: opts.Host},
+		found:   newFound(), pause: opts.Pause, onlyCallers: opts.Callers,
+	}}
 	if err := r.readInfo(s, columns); err != nil {
 		return nil, err
 	}
@@ -218,11 +230,11 @@ func (q *queue) next() *task {
 }
 
 // tasks cuts the tables of events into tasks.
-func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
+func (c *census) tasks(s scanner, columns map[string][]string) ([]task, error) {
 	var tasks []task
 	for i := range eventTables {
 		t := &eventTables[i]
-		if !t.in(columns) || t.host && !r.maybeWanted(t.kind) {
+		if !t.in(columns) || t.host && !c.maybeWanted(t.kind) {
 			continue
 		}
 		if some, err := t.mayHave(s, columns); err != nil {
@@ -235,7 +247,7 @@ func (r *report) tasks(s scanner, columns map[string][]string) ([]task, error) {
 			return nil, err
 		}
 		if low < -maxTime || high > maxTime {
-			return nil, problem(r.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
+			return nil, problem(c.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
 		}
 		size := int64(taskRows)
 		for (high-low)/size > maxTasks { // row ids with wide gaps between them

@@ -10,30 +10,39 @@ import (
 // loader reads chunks of tables, one goroutine each. What it counts and finds is
 // put together with that of the others when all are done.
 type loader struct {
+	found
+	picker
+	adder
+	*sorter
+
 	report  *report
 	shared  *interner
 	columns map[string][]string // of the export's tables
+	scanner scanner             // nil before its first task
 
-	found
-
-	scanner scanner // nil before its first task
-	caches
-	*sorter
-
-	picked []int32        // the rows of a block that become events
-	owners []ownerEntry   // of the first of those that are added next
-	parts  [][]int32      // their places among these, by number of the process
-	in     []int32        // the processes that have some
-	asking map[int64]bool // by number of a name: see asks
-	err    error          // of the store, checked with each block
+	tracks, threads cache[ownerEntry]
+	owners          []ownerEntry // of the first of those that are added next
+	parts           [][]int32    // their places among these, by number of the process
+	in              []int32      // the processes that have some
 }
+
+// picker says which rows of a block become events, and counts the others.
+type picker struct {
+	report *report
+	found  *found
+	picked []int32
+}
+
+// adder appends rows that become events to the chunk of their process.
+type adder struct{ namer }
 
 // newLoader returns a loader of tables with these columns, for one goroutine; shared is what
 // all loaders of the report have in common.
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
-	return &loader{
-		report: r, shared: shared, columns: columns, caches: newCaches(r.strings.len()), sorter: newSorter(r.store), found: newFound(),
-	}
+	l := &loader{found: newFound(), report: r, shared: shared, columns: columns, sorter: newSorter(r.store)}
+	l.picker = picker{report: r, found: &l.found}
+	l.adder.namer = newNamer(r, &l.found)
+	return l
 }
 
 // run reads tasks until there is none left. The loader has a scanner of its own from its first
@@ -139,9 +148,9 @@ func (l *loader) flush() error {
 const maxTime = int64(1) << 61
 
 // usable reports whether a row has times that make sense, and counts it if not.
-func (l *loader) usable(t *task, start, end *sqlite.Vector, i int) bool {
+func (p *picker) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	if !isSpan(start, end, i) {
-		l.unusable[t.table.name]++
+		p.found.unusable[t.table.name]++
 		return false
 	}
 	return true
@@ -154,22 +163,22 @@ func isSpan(start, end *sqlite.Vector, i int) bool {
 }
 
 // pickTimed picks the rows with usable times.
-func (l *loader) pickTimed(t *task, b *block) []int32 {
+func (p *picker) pickTimed(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
 	if start.Full && end.Full && areSpans(start.Int[:b.n], end.Int[:b.n]) { // Fast path
-		l.picked = append(l.picked[:0], every[:b.n]...)
-		return l.picked
+		p.picked = append(p.picked[:0], every[:b.n]...)
+		return p.picked
 	}
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
-		if l.usable(t, start, end, i) {
-			l.picked = append(l.picked, int32(i))
+		if p.usable(t, start, end, i) {
+			p.picked = append(p.picked, int32(i))
 			if t.table.gpu && start.Int[i] == 0 && end.Int[i] == 0 {
-				l.zeros++
+				p.found.zeros++
 			}
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // every is the numbers of all rows of a block.
@@ -193,7 +202,7 @@ func areSpans(starts, ends []int64) bool {
 }
 
 // addSpans appends the starts and ends of rows.
-func (l *loader) addSpans(p *chunk, b *block, rows []int32) {
+func (a *adder) addSpans(p *chunk, b *block, rows []int32) {
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("end"), rows)
 }
 

@@ -135,7 +135,7 @@ func (r *Reader) open() error {
 			return err
 		}
 		if i == 0 {
-			first = &report{info: rep.info, origin: rep.origin, clocked: rep.clocked}
+			first = &report{census: census{capture: capture{info: rep.info, origin: rep.origin, clocked: rep.clocked}}}
 			rep.comparable = rep.clocked
 		} else {
 			rep.align(first)

@@ -33,10 +33,10 @@ type domainName struct {
 
 // pickRanges picks the NVTX rows that are ranges, and records the names of
 // domains.
-func (l *loader) pickRanges(t *task, b *block) []int32 {
+func (p *picker) pickRanges(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
 	kinds, threads, domains := b.column("eventType"), b.column("globalTid"), b.column("domainId")
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		kind := kinds.Int[i]
 		if kinds == absent {
@@ -45,31 +45,31 @@ func (l *loader) pickRanges(t *task, b *block) []int32 {
 		switch kind {
 		case domainCreate:
 			key := domainKey{processOf(threads.Int[i]), orNone(domains, int32(i))}
-			if _, ok := l.domains[key]; !ok {
-				l.domains[key] = domainName{t.low, l.domainName(b, int32(i))}
+			if _, ok := p.found.domains[key]; !ok {
+				p.found.domains[key] = domainName{t.low, p.domainName(b, int32(i))}
 			}
 		case pushPopRange, startEndRange, textRangeA, textRangeB:
 			// Without an end it was still open when the collection ended.
-			if !end.Null[i] && l.usable(t, start, end, i) {
-				l.picked = append(l.picked, int32(i))
+			if !end.Null[i] && p.usable(t, start, end, i) {
+				p.picked = append(p.picked, int32(i))
 			}
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // domainName is the name in a row that creates a domain.
-func (l *loader) domainName(b *block, i int32) string {
-	name, text := l.rangeText(b, i)
+func (p *picker) domainName(b *block, i int32) string {
+	name, text := rangeText(&p.report.strings, b, i)
 	if name != noString {
-		text = l.report.strings.get(name)
+		text = p.report.strings.get(name)
 	}
 	return marker.Homeless(string(clean(text)))
 }
 
 // addRanges appends ranges.
-func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
-	l.addSpans(p, b, rows)
+func (a *adder) addRanges(p *chunk, b *block, rows []int32) {
+	a.addSpans(p, b, rows)
 	p.domain = appendRows(p.domain, b.column("domainId"), rows)
 	first := len(p.name)
 	p.name, p.class = longer(p.name, len(rows)), longer(p.class, len(rows))
@@ -78,63 +78,63 @@ func (l *loader) addRanges(p *chunk, b *block, rows []int32) {
 	for k, i := range rows {
 		var entry nameEntry
 		if len(literals.Text(int(i))) == 0 && !ids.Null[i] { // Fast path
-			entry = l.rangeOf(b, i, ids.Int[i])
+			entry = a.rangeOf(b, i, ids.Int[i])
 		}
 		if entry == (nameEntry{}) {
-			entry = l.rangeName(b, i)
+			entry = a.rangeName(b, i)
 		}
 		names[k], classes[k] = entry.name, entry.class
 	}
-	l.countHost(p, first)
+	a.countHost(p, first)
 }
 
 // rangeOf is rangeName for a row whose name has a number and that has no text of its own,
 // the zero value where no string has that number.
-func (l *loader) rangeOf(b *block, i int32, id int64) nameEntry {
-	entry, known := l.named.at(triple{a: id})
+func (n *namer) rangeOf(b *block, i int32, id int64) nameEntry {
+	entry, known := n.named.at(triple{a: id})
 	if !known {
 		*entry = nameEntry{}
-		if l.report.strings.find(id) != noString {
-			*entry = l.rangeName(b, i)
+		if n.report.strings.find(id) != noString {
+			*entry = n.rangeName(b, i)
 		}
 	}
 	return *entry
 }
 
 // rangeName finds the name of an NVTX row and its class.
-func (l *loader) rangeName(b *block, i int32) nameEntry {
-	name, text := l.rangeText(b, i)
+func (n *namer) rangeName(b *block, i int32) nameEntry {
+	name, text := rangeText(&n.report.strings, b, i)
 	if name == noString {
-		return l.keep(text)
+		return n.keep(text)
 	}
-	if l.rangeClass[name] == unclassed {
-		shared := l.report.strings.str(name)
-		l.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(shared)))
-		l.work.look(shared)
+	if n.rangeClass[name] == unclassed {
+		shared := n.report.strings.str(name)
+		n.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(shared)))
+		n.found.work.look(shared)
 		if marker.Homeless(shared) != shared {
-			l.rangeClass[name] = ownText
+			n.rangeClass[name] = ownText
 		}
 	}
-	if l.rangeClass[name] == ownText {
-		return l.keep(l.report.strings.get(name))
+	if n.rangeClass[name] == ownText {
+		return n.keep(n.report.strings.get(name))
 	}
-	return nameEntry{name, l.rangeClass[name]}
+	return nameEntry{name, n.rangeClass[name]}
 }
 
 // rangeText finds the text of an NVTX row: its number in the string table, or
 // where it has none the text itself.
-func (l *loader) rangeText(b *block, i int32) (name int64, text []byte) {
+func rangeText(t *stringTable, b *block, i int32) (name int64, text []byte) {
 	literals := b.column("text")
 	text = literals.Text(int(i)) // exports of before 2020.3 have "" where others have null
-	if name := l.report.strings.find(orNone(b.column("textId"), i)); name != noString && len(text) == 0 {
+	if name := t.find(orNone(b.column("textId"), i)); name != noString && len(text) == 0 {
 		return name, nil
 	}
 	if !literals.Null[i] {
 		return noString, text
 	}
 	form := b.column("jsonText").Text(int(i))
-	if name := l.report.strings.find(orNone(b.column("jsonTextId"), i)); len(form) == 0 && name != noString {
-		form = l.report.strings.get(name)
+	if name := t.find(orNone(b.column("jsonTextId"), i)); len(form) == 0 && name != noString {
+		form = t.get(name)
 	}
 	return noString, []byte(message(form))
 }
@@ -158,23 +158,23 @@ func message(text []byte) string {
 const maxRepeated = 1 << 10
 
 // keep puts a text into the store.
-func (l *loader) keep(text []byte) nameEntry {
+func (n *namer) keep(text []byte) nameEntry {
 	if text = text[:min(len(text), maxText)]; len(text) == 0 {
 		return nameEntry{noString, int64(event.ClassCode(marker.ClassNVTX("")))}
 	}
-	entry, known := l.ranges.at(triple{a: int64(maphash.Bytes(l.seed, text))})
+	entry, known := n.ranges.at(triple{a: int64(maphash.Bytes(n.seed, text))})
 	if known && entry.text == string(text) {
 		return entry.nameEntry
 	}
 	*entry = textEntry{}
-	l.work.look(unsafe.String(unsafe.SliceData(text), len(text)))
+	n.found.work.look(unsafe.String(unsafe.SliceData(text), len(text)))
 	if len(text) <= maxRepeated {
 		entry.text = string(text)
 	}
 	text = clean([]byte(marker.Homeless(string(text))))
-	at, err := l.report.store.Put(text)
-	if err != nil && l.err == nil {
-		l.err = l.report.explain(err)
+	at, err := n.report.store.Put(text)
+	if err != nil && n.err == nil {
+		n.err = n.report.explain(err)
 	}
 	entry.nameEntry = nameEntry{literal(at, len(text)), int64(event.ClassCode(marker.ClassNVTX(string(text))))}
 	return entry.nameEntry

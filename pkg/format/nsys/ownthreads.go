@@ -11,27 +11,27 @@ const threadTable = "ThreadNames"
 var ownThread = regexp.MustCompile(`^(\[NSys|\*\d[A-Z]|CUPTI worker t)`)
 
 // readOwnThreads reads which threads are the profiler's own.
-func (r *report) readOwnThreads(s scanner, columns map[string][]string) error {
+func (c *capture) readOwnThreads(s scanner, columns map[string][]string) error {
 	return scanAll(s, columns, threadTable, ints("nameId", "globalTid"), func(b *block) error {
 		names, ids := b.column("nameId"), b.column("globalTid")
 		for i := range b.n {
-			if ids.Null[i] || names.Null[i] || !ownThread.MatchString(r.strings.str(r.strings.find(names.Int[i]))) {
+			if ids.Null[i] || names.Null[i] || !ownThread.MatchString(c.strings.str(c.strings.find(names.Int[i]))) {
 				continue
 			}
-			if r.own == nil {
-				r.own = map[thread]bool{}
+			if c.own == nil {
+				c.own = map[thread]bool{}
 			}
-			r.own[newThread(ids.Int[i])] = true
+			c.own[newThread(ids.Int[i])] = true
 		}
 		return nil
 	})
 }
 
 // isOwn reports whether a thread, by its number, is the profiler's own.
-func (r *report) isOwn(number int64) bool {
-	if len(r.own) == 0 { // Fast path: nobody is named.
+func (c *census) isOwn(number int64) bool {
+	if len(c.own) == 0 { // Fast path: nobody is named.
 		return false
 	}
-	t := r.threads[number]
-	return r.own[thread{process: t.process, tid: t.tid, slot: noSlot}]
+	t := c.threads[number]
+	return c.own[thread{process: t.process, tid: t.tid, slot: noSlot}]
 }

@@ -54,11 +54,11 @@ func (s *islands) join(pause int64) {
 }
 
 // pauses reports whether the GPUs of any process stop for longer than a pause.
-func (r *report) pauses(loaders []*loader) bool {
+func (c *census) pauses(loaders []*loader) bool {
 	of := map[process]*islands{}
 	for _, l := range loaders {
 		for n := range l.trackFacts {
-			at := r.tracks[n].process
+			at := c.tracks[n].process
 			if of[at] == nil {
 				of[at] = &islands{}
 			}
@@ -66,7 +66,7 @@ func (r *report) pauses(loaders []*loader) bool {
 		}
 	}
 	for _, s := range of {
-		if s.join(r.pause); len(s.spans) > 1 {
+		if s.join(c.pause); len(s.spans) > 1 {
 			return true
 		}
 	}
@@ -77,21 +77,21 @@ func (r *report) pauses(loaders []*loader) bool {
 var pauseKinds = []event.Kind{event.OS, event.Run}
 
 // maybeWanted reports whether the rows of a table may be wanted: for a pause, too.
-func (r *report) maybeWanted(kind event.Kind) bool {
-	return slices.Contains(r.host, kind) || r.pause > 0 && slices.Contains(pauseKinds, kind)
+func (c *census) maybeWanted(kind event.Kind) bool {
+	return slices.Contains(c.host, kind) || c.pause > 0 && slices.Contains(pauseKinds, kind)
 }
 
 // settleHost decides, when the rows of the GPU are read, which of the tasks that are left are
 // done.
-func (r *report) settleHost(tasks []task, loaders []*loader, s scanner, columns map[string][]string) ([]task, error) {
-	if r.pause > 0 && r.pauses(loaders) {
-		r.paused = true
-		if !slices.Contains(r.host, event.Run) {
-			if err := r.readOwnThreads(s, columns); err != nil {
+func (c *census) settleHost(tasks []task, loaders []*loader, s scanner, columns map[string][]string) ([]task, error) {
+	if c.pause > 0 && c.pauses(loaders) {
+		c.paused = true
+		if !slices.Contains(c.host, event.Run) {
+			if err := c.readOwnThreads(s, columns); err != nil {
 				return nil, err
 			}
 		}
-		r.host = append(slices.Clone(r.host), pauseKinds...)
+		c.host = append(slices.Clone(c.host), pauseKinds...)
 	}
-	return slices.DeleteFunc(tasks, func(t task) bool { return t.table.host && !slices.Contains(r.host, t.table.kind) }), nil
+	return slices.DeleteFunc(tasks, func(t task) bool { return t.table.host && !slices.Contains(c.host, t.table.kind) }), nil
 }

@@ -175,14 +175,14 @@ func (r *report) findRanks() {
 	for _, p := range r.processes {
 		r.slots = append(r.slots, of(p))
 	}
-	r.info.AllreduceDevices = r.allreduceDevices()
+	r.info.AllreduceDevices = r.allreduceDevices(len(r.ranks))
 }
 
 // lowestDevices finds the processes with GPU activity and the lowest device of
 // each, 0 where none of its rows has one.
-func (r *report) lowestDevices() map[process]int64 {
+func (c *census) lowestDevices() map[process]int64 {
 	lowest := map[process]int64{}
-	for _, t := range r.tracks {
+	for _, t := range c.tracks {
 		if !t.active {
 			continue
 		}
@@ -203,12 +203,12 @@ func (r *report) lowestDevices() map[process]int64 {
 
 // allreduceDevices finds for each rank the lowest device that has allreduce
 // kernels, -1 for a rank that has none.
-func (r *report) allreduceDevices() []int32 {
-	devices := make([]int32, len(r.ranks))
+func (c *census) allreduceDevices(ranks int) []int32 {
+	devices := make([]int32, ranks)
 	for i := range devices {
 		devices[i] = -1
 	}
-	for _, t := range r.tracks {
+	for _, t := range c.tracks {
 		if !t.allreduce || t.slot == noSlot {
 			continue
 		}

@@ -16,7 +16,7 @@ var compiledFor = regexp.MustCompile(`(?:allreduce_fusion_kernel\w*|cross_device
 
 // report returns what the header must say of the rows.
 func (w *reference) report() event.Report {
-	rep := event.Report{Ranks: []int32{}, AllreduceDevices: []int32{}, Rows: map[string]int64{}, Classes: map[string]int64{}}
+	rep := event.Report{Ranks: []int32{}, AllreduceDevices: []int32{}, Extent: event.Extent{Rows: map[string]int64{}, Classes: map[string]int64{}}}
 	for _, c := range []string{"allreduce", "launch", "graph_launch", "step"} {
 		rep.Classes[c] = 0
 	}

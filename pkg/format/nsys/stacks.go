@@ -153,51 +153,51 @@ const sampledRunning = 1
 
 // pickSamples picks the samples of known threads on a CPU; others were made where a
 // thread left its CPU.
-func (l *loader) pickSamples(_ *task, b *block) []int32 {
+func (p *picker) pickSamples(_ *task, b *block) []int32 {
 	start, threads, states, cycles := b.column("start"), b.column("globalTid"), b.column("threadState"), b.column("cpuCycles")
-	l.picked = l.picked[:0]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		if isSpan(start, start, i) && !threads.Null[i] && (states.Null[i] || states.Int[i] <= sampledRunning) && (cycles.Null[i] || cycles.Int[i] != 0) {
-			l.picked = append(l.picked, int32(i))
+			p.picked = append(p.picked, int32(i))
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // addSamples appends samples.
-func (l *loader) addSamples(p *chunk, b *block, rows []int32) {
+func (a *adder) addSamples(p *chunk, b *block, rows []int32) {
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
-	l.addStacks(p, b, rows, "id")
+	a.addStacks(p, b, rows, "id")
 }
 
 // pickBacktraces picks the calls of known threads that have a stack.
-func (l *loader) pickBacktraces(t *task, b *block) []int32 {
+func (p *picker) pickBacktraces(t *task, b *block) []int32 {
 	start, end, threads, class := b.column("start"), b.column("end"), b.column("globalTid"), b.column("eventClass")
-	ids, chains := b.column("callchainId"), l.report.chains[t.table.stacks]
-	l.picked = l.picked[:0]
+	ids, chains := b.column("callchainId"), p.report.chains[t.table.stacks]
+	p.picked = p.picked[:0]
 	for i := range b.n {
 		switch {
 		case ids.Null[i] || threads.Null[i] || !isSpan(start, end, i):
 		case !class.Null[i] && (t.table.name == runtimeTable && class.Int[i] != backtrace || t.table.name == osTable && class.Int[i] != osCall):
 		default:
 			if _, ok := chains.number(ids.Int[i]); ok {
-				l.picked = append(l.picked, int32(i))
+				p.picked = append(p.picked, int32(i))
 			}
 		}
 	}
-	return l.picked
+	return p.picked
 }
 
 // addBacktraces appends stacks of calls.
-func (l *loader) addBacktraces(p *chunk, b *block, rows []int32) {
-	l.addSpans(p, b, rows)
-	l.addStacks(p, b, rows, "callchainId")
+func (a *adder) addBacktraces(p *chunk, b *block, rows []int32) {
+	a.addSpans(p, b, rows)
+	a.addStacks(p, b, rows, "callchainId")
 }
 
 // addStacks appends the stacks of rows and the families of these by the column that
 // holds the ids.
-func (l *loader) addStacks(p *chunk, b *block, rows []int32, id string) {
-	ids, chains := b.column(id), l.report.chains[p.table.stacks]
+func (a *adder) addStacks(p *chunk, b *block, rows []int32, id string) {
+	ids, chains := b.column(id), a.report.chains[p.table.stacks]
 	for _, i := range rows {
 		family, number := none, none
 		if k, ok := chains.number(orNone(ids, i)); ok {

@@ -28,7 +28,7 @@ type cpuInfo struct {
 }
 
 // readTopology reads which socket and NUMA node each CPU is in, and the nodes of GPUs.
-func (r *report) readTopology(s scanner, columns map[string][]string) error {
+func (c *capture) readTopology(s scanner, columns map[string][]string) error {
 	var info cpuInfo
 	err := eachPair(s, columns, systemTable, func(name, value string) {
 		if name == "CpuInfo" && json.Unmarshal([]byte(value), &info) != nil {
@@ -38,14 +38,14 @@ func (r *report) readTopology(s scanner, columns map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range info.Items {
-		if c.CPU == nil || *c.CPU < 0 || *c.CPU >= maxCPUs {
+	for _, at := range info.Items {
+		if at.CPU == nil || *at.CPU < 0 || *at.CPU >= maxCPUs {
 			continue
 		}
-		r.info.Sockets = place(r.info.Sockets, *c.CPU, c.Socket)
-		r.info.Nodes = place(r.info.Nodes, *c.CPU, c.Node)
+		c.info.Sockets = place(c.info.Sockets, *at.CPU, at.Socket)
+		c.info.Nodes = place(c.info.Nodes, *at.CPU, at.Node)
 	}
-	return r.machine.readNodes(s, columns)
+	return c.machine.readNodes(s, columns)
 }
 
 // place puts the place of a CPU, nil for one that is not known, into a list by CPU.

@@ -17,8 +17,8 @@ import (
 // the header as warnings. They are sentences of ours with numbers in them and
 // never a text of the capture: that could be anything, a secret included.
 
-func (r *report) warn(format string, args ...any) {
-	r.info.Warnings = append(r.info.Warnings, fmt.Sprintf(format, args...))
+func (c *capture) warn(format string, args ...any) {
+	c.info.Warnings = append(c.info.Warnings, fmt.Sprintf(format, args...))
 }
 
 // plural counts things.
@@ -56,65 +56,65 @@ func (r *report) describe() error {
 
 // describeCapture tells how graphs were recorded by the rows, where the capture
 // itself does not say.
-func (r *report) describeCapture() {
+func (c *census) describeCapture() {
 	switch {
-	case r.info.Capture != "":
-	case r.count(event.Graph) > 0:
-		r.info.Capture = "graph"
-	case r.replayed > 0:
-		r.info.Capture = "node"
+	case c.info.Capture != "":
+	case c.count(event.Graph) > 0:
+		c.info.Capture = "graph"
+	case c.replayed > 0:
+		c.info.Capture = "node"
 	}
-	if r.count(event.Kernel)+r.count(event.Graph) == 0 {
-		r.warnOfNoWork()
+	if c.count(event.Kernel)+c.count(event.Graph) == 0 {
+		c.warnOfNoWork()
 	}
 }
 
 // warnOfNoWork says what a report without GPU activity has instead.
-func (r *report) warnOfNoWork() {
-	launches := r.class(event.Launch) + r.class(event.GraphLaunch)
-	copies := r.count(event.Memcpy) + r.count(event.Memset)
+func (c *census) warnOfNoWork() {
+	launches := c.class(event.Launch) + c.class(event.GraphLaunch)
+	copies := c.count(event.Memcpy) + c.count(event.Memset)
 	switch {
 	case launches > 0:
-		r.warn("no kernel and no graph replay was recorded, but %s: a filter of the export cut the GPU's side off, or the profiler could not record it", plural(launches, "launch call"))
+		c.warn("no kernel and no graph replay was recorded, but %s: a filter of the export cut the GPU's side off, or the profiler could not record it", plural(launches, "launch call"))
 	case copies > 0:
-		r.warn("no kernel and no graph replay was recorded, only %s: record while kernels run, or export all tables", plural(copies, "copy or memset"))
+		c.warn("no kernel and no graph replay was recorded, only %s: record while kernels run, or export all tables", plural(copies, "copy or memset"))
 	default:
-		r.warn("no GPU work was recorded: profile with '-t cuda' while the GPU is in use")
+		c.warn("no GPU work was recorded: profile with '-t cuda' while the GPU is in use")
 	}
 }
 
 // count is the number of rows of a kind that were read.
-func (r *report) count(kind event.Kind) int64 { return r.info.Rows[event.Kinds[kind]] }
+func (c *capture) count(kind event.Kind) int64 { return c.info.Rows[event.Kinds[kind]] }
 
 // class is the number of rows of a class that were read.
-func (r *report) class(class event.Class) int64 { return r.info.Classes[event.Classes[class]] }
+func (c *capture) class(class event.Class) int64 { return c.info.Classes[event.Classes[class]] }
 
 // warnOfTimes counts the rows that are left out.
-func (r *report) warnOfTimes() {
-	for _, table := range slices.Sorted(maps.Keys(r.unusable)) {
-		r.warn("%s of %s without usable times left out", plural(r.unusable[table], "row"), table)
+func (c *census) warnOfTimes() {
+	for _, table := range slices.Sorted(maps.Keys(c.unusable)) {
+		c.warn("%s of %s without usable times left out", plural(c.unusable[table], "row"), table)
 	}
-	if r.zeros > 0 { // CUPTI's word for times that it could not collect
-		r.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(r.zeros, "row"))
+	if c.zeros > 0 { // CUPTI's word for times that it could not collect
+		c.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(c.zeros, "row"))
 	}
-	if r.nameless > 0 {
-		r.warn("%s of %s or %s without a name: what threads wait for in them is not known", plural(r.nameless, "row"), osTable, syscallTable)
+	if c.nameless > 0 {
+		c.warn("%s of %s or %s without a name: what threads wait for in them is not known", plural(c.nameless, "row"), osTable, syscallTable)
 	}
-	if r.noCalls > 0 {
-		r.warn("%s of %s of a class that is no call left out", plural(r.noCalls, "row"), runtimeTable)
+	if c.noCalls > 0 {
+		c.warn("%s of %s of a class that is no call left out", plural(c.noCalls, "row"), runtimeTable)
 	}
 }
 
 // warnOfGraphs tells what is not known of graph replays.
-func (r *report) warnOfGraphs() {
-	if r.untimed > 0 {
-		r.warn("%s without times left out", plural(r.untimed, "graph replay"))
+func (c *census) warnOfGraphs() {
+	if c.untimed > 0 {
+		c.warn("%s without times left out", plural(c.untimed, "graph replay"))
 	}
-	if n := r.count(event.Graph); n > 0 {
-		r.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
+	if n := c.count(event.Graph); n > 0 {
+		c.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
 	}
-	if n := r.class(event.GraphLaunch); n > 0 && r.count(event.Graph) == 0 && r.replayed == 0 {
-		r.warn("%s and no replay of any: what the GPU did in them is missing", plural(n, "graph launch"))
+	if n := c.class(event.GraphLaunch); n > 0 && c.count(event.Graph) == 0 && c.replayed == 0 {
+		c.warn("%s and no replay of any: what the GPU did in them is missing", plural(n, "graph launch"))
 	}
 }
 
@@ -173,10 +173,10 @@ func (r *report) orphans() (orphans, sampled int64, err error) {
 }
 
 // viewTracks returns the tracks for another goroutine.
-func (r *report) viewTracks() []track {
+func (c *census) viewTracks() []track {
 	views := map[*spill.Index]*spill.Index{nil: nil}
-	tracks := make([]track, len(r.tracks))
-	for n, t := range r.tracks {
+	tracks := make([]track, len(c.tracks))
+	for n, t := range c.tracks {
 		if _, ok := views[t.calls]; !ok {
 			views[t.calls] = t.calls.View()
 		}
@@ -255,7 +255,7 @@ func containsAll(text []byte, parts []string) bool {
 const severeDiagnostic = 3
 
 // readDiagnostics passes on what the profiler itself complained of.
-func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
+func (c *capture) readDiagnostics(s scanner, columns map[string][]string) error {
 	said, severe := make([]bool, len(diagnostics)), 0
 	want := append(ints("severity"), textColumns("text")...)
 	err := scanAll(s, columns, diagnosticTable, want, func(b *block) error {
@@ -270,20 +270,20 @@ func (r *report) readDiagnostics(s scanner, columns map[string][]string) error {
 			}
 			for _, d := range hostDiagnostics {
 				if containsAll(text, d.has) {
-					d.warn(&r.info)
+					d.warn(&c.info)
 				}
 			}
 		}
 		return nil
 	})
 	for k, yes := range said {
-		if d := &diagnostics[k]; yes && (!d.lost || !r.info.LostEvents) {
-			r.info.LostEvents = r.info.LostEvents || d.lost
-			r.warn("%s", d.means)
+		if d := &diagnostics[k]; yes && (!d.lost || !c.info.LostEvents) {
+			c.info.LostEvents = c.info.LostEvents || d.lost
+			c.warn("%s", d.means)
 		}
 	}
 	if severe > 0 {
-		r.warn("nsys reported %s while recording: open the report in its own window to see them", plural(int64(severe), "error"))
+		c.warn("nsys reported %s while recording: open the report in its own window to see them", plural(int64(severe), "error"))
 	}
 	return err
 }

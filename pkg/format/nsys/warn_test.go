@@ -62,7 +62,7 @@ func TestSharing(t *testing.T) {
 		for reports := 1; reports <= 2; reports++ {
 			r := &Reader{}
 			for len(r.reports) < reports {
-				r.reports = append(r.reports, &report{machine: machine{gpus: map[cudaDevice]int64{}, gpuUUIDs: map[int64]string{}, deviceUUIDs: map[cudaDevice]string{}}, comparable: true})
+				r.reports = append(r.reports, &report{census: census{capture: capture{machine: machine{gpus: map[cudaDevice]int64{}, gpuUUIDs: map[int64]string{}, deviceUUIDs: map[cudaDevice]string{}}}}, comparable: true})
 			}
 			for k := range 2 {
 				rep, device := r.reports[k%reports], cudaDevice{int64(k + 1), 0}

@@ -44,11 +44,11 @@ func (w *work) add(v work) {
 
 // workload is what the run does other than generating tokens. Markers of forward steps say
 // numbers of requests, which no diffusion model has.
-func (r *report) workload() string {
+func (c *census) workload() string {
 	switch {
-	case r.work.trains:
+	case c.work.trains:
 		return event.Training
-	case r.work.diffuses && r.class(event.StepMarker) == 0:
+	case c.work.diffuses && c.class(event.StepMarker) == 0:
 		return event.Diffusion
 	}
 	return ""
