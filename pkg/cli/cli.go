@@ -92,9 +92,8 @@ type Call struct {
 	Stderr  io.Writer
 	// Files are the arguments that are no flags.
 	Files []string
+	Flags
 
-	cmd     *Command
-	flags   *cli.Context
 	cleanup []func()
 	said    map[string]bool
 	held    []string // warnings that are to be written
@@ -183,7 +182,7 @@ func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer)
 
 // run runs a command that was called by the given name.
 func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &Call{cmd: cmd, Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
+	c := &Call{Flags: Flags{cmd: cmd}, Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	if name == cmd.Installed {
 		c.Name = name
 	}
@@ -192,7 +191,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	app, typed := c.parser(cmd), args
 	app.BashComplete = func(*cli.Context) { status = complete(cmd, typed, stdout) }
 	app.Action = func(flags *cli.Context) (err error) {
-		c.flags, c.Files = flags, flags.Args().Slice()
+		c.values, c.Files = flags, flags.Args().Slice()
 		status, err = c.answer(cmd, name)
 		return err
 	}

@@ -89,49 +89,55 @@ func (f *Flag) declare() cli.Flag {
 	}
 }
 
+// Flags are the flags of a call.
+type Flags struct {
+	cmd    *Command
+	values *cli.Context
+}
+
 // IsSet reports whether a flag was given.
-func (c *Call) IsSet(name string) bool { return c.flags.IsSet(name) }
+func (f *Flags) IsSet(name string) bool { return f.values.IsSet(name) }
 
 // String returns the value of a flag; here and below a flag that the command
 // does not have reads as its type's zero value.
-func (c *Call) String(name string) string { return c.flags.String(name) }
+func (f *Flags) String(name string) string { return f.values.String(name) }
 
 // Strings returns the values of a flag that can be given again.
-func (c *Call) Strings(name string) []string { return c.flags.StringSlice(name) }
+func (f *Flags) Strings(name string) []string { return f.values.StringSlice(name) }
 
 // Int returns the value of a flag.
-func (c *Call) Int(name string) int { return c.flags.Int(name) }
+func (f *Flags) Int(name string) int { return f.values.Int(name) }
 
 // Uint64 returns the value of a flag.
-func (c *Call) Uint64(name string) uint64 { return c.flags.Uint64(name) }
+func (f *Flags) Uint64(name string) uint64 { return f.values.Uint64(name) }
 
 // Float returns the value of a flag.
-func (c *Call) Float(name string) float64 { return c.flags.Float64(name) }
+func (f *Flags) Float(name string) float64 { return f.values.Float64(name) }
 
 // Bool returns the value of a flag.
-func (c *Call) Bool(name string) bool { return c.flags.Bool(name) }
+func (f *Flags) Bool(name string) bool { return f.values.Bool(name) }
 
 // Duration returns the value of a flag.
-func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
+func (f *Flags) Duration(name string) time.Duration { return f.values.Duration(name) }
 
 // Has reports whether the command has a flag.
-func (c *Call) Has(name string) bool { return c.cmd.find(name, false) != nil }
+func (f *Flags) Has(name string) bool { return f.cmd.find(name, false) != nil }
 
 // Takes reports whether a flag takes a value that its manual lists.
-func (c *Call) Takes(name, value string) bool {
-	f := c.cmd.find(name, false)
-	return f != nil && slices.Contains(f.Values, value)
+func (f *Flags) Takes(name, value string) bool {
+	flag := f.cmd.find(name, false)
+	return flag != nil && slices.Contains(flag.Values, value)
 }
 
 // given returns the values that a flag was given.
-func (c *Call) given(f *Flag) []string {
-	if !c.IsSet(f.Name) {
+func (f *Flags) given(flag *Flag) []string {
+	if !f.IsSet(flag.Name) {
 		return nil
 	}
-	if _, several := f.Default.([]string); several {
-		return c.Strings(f.Name)
+	if _, several := flag.Default.([]string); several {
+		return f.Strings(flag.Name)
 	}
-	return []string{fmt.Sprint(c.flags.Value(f.Name))}
+	return []string{fmt.Sprint(f.values.Value(flag.Name))}
 }
 
 // check refuses values that flags do not take, and outputs that are inputs.

@@ -140,7 +140,7 @@ func TestLostMarkers(t *testing.T) {
 // all-reduce kernels that are left.
 func TestUnrecordedReplays(t *testing.T) {
 	h := &event.Header{Columns: event.BaseCols, Reports: []event.Report{{
-		Ranks: []int32{0}, Classes: map[string]int64{"allreduce": 30, "step": 90, "graph_launch": 80},
+		Ranks: []int32{0}, Extent: event.Extent{Classes: map[string]int64{"allreduce": 30, "step": 90, "graph_launch": 80}},
 		RankFacts: []event.RankFacts{{Rank: 0, Markers: 90, Allreduces: 30, GraphLaunches: 80}},
 	}}}
 	it, err := New(eventtest.Source(h, nil, 1), Options{})

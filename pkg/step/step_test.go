@@ -236,7 +236,7 @@ func TestUnsorted(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	header := func(classes, rows map[string]int64) *event.Header {
-		return &event.Header{Columns: event.BaseCols, Reports: []event.Report{{Classes: classes, Rows: rows}}}
+		return &event.Header{Columns: event.BaseCols, Reports: []event.Report{{Extent: event.Extent{Classes: classes, Rows: rows}}}}
 	}
 	type counts = map[string]int64
 	only := func(h *event.Header) *event.Header { h.Reports[0].StartOnly = true; return h }

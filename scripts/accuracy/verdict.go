@@ -47,7 +47,7 @@ func (r hostRun) rows(rng *rand.Rand, factors []float64) []eventtest.Row {
 func (r hostRun) measured(rng *rand.Rand, factors []float64) *verdict.Report {
 	rows := r.rows(rng, factors)
 	h := &event.Header{Columns: event.BaseCols | event.StepCols | event.PhaseCols, Isolation: &event.Isolation{Method: "nvtx"}}
-	h.Reports = []event.Report{{Ranks: []int32{0}, Rows: map[string]int64{}, Classes: map[string]int64{}}}
+	h.Reports = []event.Report{{Ranks: []int32{0}, Extent: event.Extent{Rows: map[string]int64{}, Classes: map[string]int64{}}}}
 	res, err := metric.Compute(eventtest.Source(h, rows, event.BatchRows), metric.Options{})
 	if err != nil {
 		panic("BUG: " + err.Error())

@@ -23,9 +23,9 @@ func testHeader(columns event.Set) *event.Header {
 		Domains: []string{"NCCL", "", "PyTorch ☃"},
 		Stacks:  stacks(columns),
 		Reports: []event.Report{{
-			File: "a.sqlite", Source: "nsys", Version: "2025.1.1", Capture: "node", Offset: -3, Ranks: []int32{0, 1},
-			Rows: map[string]int64{"kernel": 5, "api": 7}, Classes: map[string]int64{"step": 2},
-			GPUStart: &start, GPUEnd: &end, Warnings: []string{"odd"},
+			File: "a.sqlite", Recorder: event.Recorder{Source: "nsys", Version: "2025.1.1", Capture: "node"}, Clock: event.Clock{Offset: -3}, Ranks: []int32{0, 1},
+			Extent:   event.Extent{Rows: map[string]int64{"kernel": 5, "api": 7}, Classes: map[string]int64{"step": 2}, GPUStart: &start, GPUEnd: &end},
+			Warnings: []string{"odd"},
 		}},
 		Isolation: &event.Isolation{Method: "nvtx", Gap: 1e6, SegmentGap: 1e8, Busy: "kernels"},
 	}

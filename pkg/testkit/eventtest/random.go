@@ -179,7 +179,7 @@ func Header(rows []Row) *event.Header {
 		n := max(0, min(1, int(r.Rank)))
 		for len(h.Reports) <= n {
 			h.Reports = append(h.Reports, event.Report{
-				File: fmt.Sprint("r", len(h.Reports), ".sqlite"), Rows: map[string]int64{}, Classes: map[string]int64{},
+				File: fmt.Sprint("r", len(h.Reports), ".sqlite"), Extent: event.Extent{Rows: map[string]int64{}, Classes: map[string]int64{}},
 			})
 		}
 		if r.Kind == event.Run {

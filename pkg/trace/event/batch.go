@@ -12,33 +12,53 @@ type Batch struct {
 	Len     int // rows
 	Columns Set // that are there
 
-	Kind         Ints[Kind]  // never null
-	Start        Ints[int64] // ns on the clock of the stream, never null
-	End          Ints[int64] // ns, not before Start, never null
-	Rank         Ints[int32] // null for processes without GPU work
-	Device       Ints[int32] // CUDA device number, null on host rows
-	Stream       Ints[int64] // CUDA stream number, null on host rows
-	Thread       Ints[int64] // thread id, null on GPU rows
-	Name         Strings     // never null
-	Class        Ints[Class] // null where nobody classified the row
-	Correlation  Ints[int64] // joins calls and GPU rows of one process, else null
+	RowColumns
+	LaunchColumns
+	StepColumns
+	DetailColumns
+
+	// Foreign are the columns that this program does not know.
+	Foreign []Foreign
+}
+
+// RowColumns say what a row is, when, and of whom.
+type RowColumns struct {
+	Kind        Ints[Kind]  // never null
+	Start       Ints[int64] // ns on the clock of the stream, never null
+	End         Ints[int64] // ns, not before Start, never null
+	Rank        Ints[int32] // null for processes without GPU work
+	Device      Ints[int32] // CUDA device number, null on host rows
+	Stream      Ints[int64] // CUDA stream number, null on host rows
+	Thread      Ints[int64] // thread id, null on GPU rows
+	Name        Strings     // never null
+	Class       Ints[Class] // null where nobody classified the row
+	Correlation Ints[int64] // joins calls and GPU rows of one process, else null
+}
+
+// LaunchColumns say of a GPU row which call or graph it came from.
+type LaunchColumns struct {
 	LaunchStart  Ints[int64] // ns, start of the call that launched a GPU row, null where unknown
 	LaunchEnd    Ints[int64] // ns, its end
 	LaunchThread Ints[int64] // its thread
 	GraphNode    Ints[int64] // set where the replay of a CUDA graph ran the row
-	Domain       Ints[int32] // codes of Header.Domains, null where a range has none
-	Bytes        Ints[int64] // size of a copy or memset, else null
-	Step         Ints[int64] // step the row is in; of a window row how many there are
-	Segment      Ints[int64] // of step and window rows
-	Size         Ints[int64] // of step and window rows, in collectives
-	Phase        Ints[Phase] // of the step the row is in
-	Ctx          Ints[int64] // requests with context tokens, of step rows with counts
-	Gen          Ints[int64] // requests that generate, of step rows with counts
-	CPU          Ints[int32] // number of the CPU, of rows of kind Run; null where unknown
-	Stack        Ints[int32] // codes of Header.Stacks, of rows of the kinds Sample and Backtrace; null where unknown
+}
 
-	// Foreign are the columns that this program does not know.
-	Foreign []Foreign
+// StepColumns say which step a row is in.
+type StepColumns struct {
+	Step    Ints[int64] // step the row is in; of a window row how many there are
+	Segment Ints[int64] // of step and window rows
+	Size    Ints[int64] // of step and window rows, in collectives
+	Phase   Ints[Phase] // of the step the row is in
+	Ctx     Ints[int64] // requests with context tokens, of step rows with counts
+	Gen     Ints[int64] // requests that generate, of step rows with counts
+}
+
+// DetailColumns are those of rows of some kinds.
+type DetailColumns struct {
+	Domain Ints[int32] // codes of Header.Domains, null where a range has none
+	Bytes  Ints[int64] // size of a copy or memset, else null
+	CPU    Ints[int32] // number of the CPU, of rows of kind Run; null where unknown
+	Stack  Ints[int32] // codes of Header.Stacks, of rows of the kinds Sample and Backtrace; null where unknown
 }
 
 // Foreign is a column of somebody else's. It is read-only.

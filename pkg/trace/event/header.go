@@ -71,19 +71,8 @@ const AMD = "amd"
 type Report struct {
 	// File is the base name of the file.
 	File string `json:"file"`
-	// Source is what recorded the report, such as "nsys", Version the version of
-	// that program and Schema that of the format in which it came; empty where the
-	// report does not say.
-	Source  string `json:"source,omitempty"`
-	Version string `json:"source_version,omitempty"`
-	Schema  string `json:"schema,omitempty"`
-	// Capture tells how CUDA graphs were recorded: "graph" (whole replays),
-	// "node" (the kernels in them), "" (the capture does not say, or had none).
-	Capture string `json:"capture,omitempty"`
-	// Origin is the UTC time of the report's time 0 in ns since 1970, 0 where
-	// unknown, and Offset what was added to its times.
-	Origin int64 `json:"origin_ns,omitempty"`
-	Offset int64 `json:"offset_ns"`
+	Recorder
+	Clock
 	// Ranks are the numbers of the report's ranks, by lowest device and pid.
 	Ranks []int32 `json:"ranks"`
 	// AllreduceDevices holds for each of Ranks the lowest device that ran a
@@ -114,6 +103,43 @@ type Report struct {
 	// PythonFunctions is how many calls of Python functions were recorded that are not among
 	// the rows, because nobody asked for them.
 	PythonFunctions int64 `json:"python_functions,omitempty"`
+	HostFacts
+	Extent
+	// Chosen: the rows are a choice of the report's, by time or by step, but
+	// the counts are those of the whole report.
+	Chosen bool `json:"chosen,omitempty"`
+	// Kinds are the kinds of rows that were not left out, nil where none was; the counts
+	// are those of the whole report.
+	Kinds []string `json:"kinds,omitempty"`
+	// Warnings says what is wrong with the report, a sentence each.
+	Warnings []string `json:"warnings,omitempty"`
+	// Notes says what is good to know of it and nothing is wrong with, a sentence each.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Recorder is what recorded a report.
+type Recorder struct {
+	// Source is what recorded the report, such as "nsys", Version the version of
+	// that program and Schema that of the format in which it came; empty where the
+	// report does not say.
+	Source  string `json:"source,omitempty"`
+	Version string `json:"source_version,omitempty"`
+	Schema  string `json:"schema,omitempty"`
+	// Capture tells how CUDA graphs were recorded: "graph" (whole replays),
+	// "node" (the kernels in them), "" (the capture does not say, or had none).
+	Capture string `json:"capture,omitempty"`
+}
+
+// Clock is what the times of a report count from.
+type Clock struct {
+	// Origin is the UTC time of the report's time 0 in ns since 1970, 0 where
+	// unknown, and Offset what was added to its times.
+	Origin int64 `json:"origin_ns,omitempty"`
+	Offset int64 `json:"offset_ns"`
+}
+
+// HostFacts is what is known of how a report's host was recorded, and of its CPUs.
+type HostFacts struct {
 	// LostCalls: the profiler said that it may have lost calls of the system's libraries.
 	LostCalls bool `json:"lost_os_calls,omitempty"`
 	// NoSwitches says why nothing is known of when threads were on a CPU:
@@ -127,6 +153,10 @@ type Report struct {
 	// Throttled is what a limit on CPU time did while the report was recorded, nil where nobody
 	// looked, or there is none.
 	Throttled *Throttled `json:"cpu_limit,omitempty"`
+}
+
+// Extent is how much a report holds, and its span.
+type Extent struct {
 	// Rows counts the rows of each kind, Classes those of the classes
 	// allreduce, launch, graph_launch and step.
 	Rows    map[string]int64 `json:"rows"`
@@ -139,16 +169,6 @@ type Report struct {
 	// writer did not look.
 	BusyStart *int64 `json:"busy_start_ns,omitempty"`
 	BusyEnd   *int64 `json:"busy_end_ns,omitempty"`
-	// Chosen: the rows are a choice of the report's, by time or by step, but
-	// the counts are those of the whole report.
-	Chosen bool `json:"chosen,omitempty"`
-	// Kinds are the kinds of rows that were not left out, nil where none was; the counts
-	// are those of the whole report.
-	Kinds []string `json:"kinds,omitempty"`
-	// Warnings says what is wrong with the report, a sentence each.
-	Warnings []string `json:"warnings,omitempty"`
-	// Notes says what is good to know of it and nothing is wrong with, a sentence each.
-	Notes []string `json:"notes,omitempty"`
 }
 
 // Throttled counts the periods of a limit on CPU time, and those in which it stopped threads.

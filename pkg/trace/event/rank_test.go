@@ -17,7 +17,7 @@ func TestRankFacts(t *testing.T) {
 	}
 	h := &Header{Reports: []Report{
 		{Ranks: []int32{3}, RankFacts: []RankFacts{part(10, 50, [2]int64{20, 30})}},
-		{Ranks: []int32{4}, GPUStart: at(7), GPUEnd: at(9), LostEvents: true},
+		{Ranks: []int32{4}, Extent: Extent{GPUStart: at(7), GPUEnd: at(9)}, LostEvents: true},
 		{Ranks: []int32{3}, RankFacts: []RankFacts{part(70, 90, [2]int64{75, 80})}},
 	}}
 	want := RankSpan{GPUStart: at(10), GPUEnd: at(90), BusyStart: at(9), BusyEnd: at(91), Unrecorded: [][2]int64{{20, 30}, {51, 69}, {75, 80}}}
@@ -41,8 +41,8 @@ func TestRankFacts(t *testing.T) {
 
 func TestReportOfOneSource(t *testing.T) {
 	for text, want := range map[string]Report{
-		`{"file":"a","nsys":"2025.1","ranks":[2]}`:                                   {File: "a", Source: "nsys", Version: "2025.1", Ranks: []int32{2}},
-		`{"file":"a","source":"torch","source_version":"2.9","nsys":"","ranks":[2]}`: {File: "a", Source: "torch", Version: "2.9", Ranks: []int32{2}},
+		`{"file":"a","nsys":"2025.1","ranks":[2]}`:                                   {File: "a", Recorder: Recorder{Source: "nsys", Version: "2025.1"}, Ranks: []int32{2}},
+		`{"file":"a","source":"torch","source_version":"2.9","nsys":"","ranks":[2]}`: {File: "a", Recorder: Recorder{Source: "torch", Version: "2.9"}, Ranks: []int32{2}},
 		`{"file":"a"}`: {File: "a"},
 	} {
 		var got Report
