@@ -42,48 +42,43 @@ func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 		us, pct := b-a, 100*(b-a)/a
 		r.ChangeUs, r.ChangePct = &us, &pct
 	}
-	r.Functions = changedFunctions(before, after, da, db)
-	r.Lines = changedLines(before, after, da, db)
+	r.Functions, r.Lines = changes(before, after, da, db)
 	return warnings
 }
 
-// changedFunctions compares the functions of two rounds, by their key.
-func changedFunctions(before, after *profile, da, db float64) []Change {
-	var all []Change
-	for k, a := range before.functions {
-		all = append(all, change(k, "", &a, costOf(after.functions, k), da, db))
-	}
-	for k, b := range after.functions {
-		if costOf(before.functions, k) == nil {
-			all = append(all, change(k, "", nil, &b, da, db))
+// union calls each with what two rounds spent on the same thing, nil where one lacks it.
+func union[K comparable](before, after map[K]cost, each func(k K, a, b *cost)) {
+	for k, a := range before {
+		if b, both := after[k]; both {
+			each(k, &a, &b)
+		} else {
+			each(k, &a, nil)
 		}
 	}
-	return largest(all)
+	for k, b := range after {
+		if _, both := before[k]; !both {
+			each(k, nil, &b)
+		}
+	}
 }
 
-// changedLines compares the lines of the functions that both rounds have: of a function
-// that one lacks it is said once, not for each of its lines.
-func changedLines(before, after *profile, da, db float64) []Change {
-	var all []Change
-	for k, lines := range before.lines {
-		if costOf(after.functions, k) == nil {
-			continue
+// changes compares the functions of two rounds by their key, and the lines of those that both
+// have: of a function that one lacks it is said once, not for each of its lines.
+func changes(before, after *profile, da, db float64) (functions, lines []Change) {
+	union(before.functions, after.functions, func(k functionKey, a, b *cost) {
+		functions = append(functions, change(k, "", a, b, da, db))
+		if a == nil || b == nil {
+			return
 		}
-		for text, a := range lines {
-			all = append(all, change(k, before.source[k][text], &a, costOf(after.lines[k], text), da, db))
-		}
-	}
-	for k, lines := range after.lines {
-		if costOf(before.functions, k) == nil {
-			continue
-		}
-		for text, b := range lines {
-			if costOf(before.lines[k], text) == nil {
-				all = append(all, change(k, after.source[k][text], nil, &b, da, db))
+		union(before.lines[k], after.lines[k], func(text string, a, b *cost) {
+			source := after.source[k][text]
+			if a != nil {
+				source = before.source[k][text]
 			}
-		}
-	}
-	return largest(all)
+			lines = append(lines, change(k, source, a, b, da, db))
+		})
+	})
+	return largest(functions), largest(lines)
 }
 
 // costOf is what a map has for a key, nil for nothing.

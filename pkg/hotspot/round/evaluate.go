@@ -163,116 +163,78 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 	return new(change(fn, "", was, costOf(b.functions, fn), da, db))
 }
 
+// evidence is a change of one figure, from which a verdict follows.
+type evidence struct {
+	by    string      // as MetricDecision has it
+	label string      // before the figure
+	pct   float64     // change in percent
+	up    bool        // more of it is better
+	ci    *[2]float64 // 95 % interval of pct, nil not known
+	noise float64     // where ci is not known, the least change that counts, in percent
+	doubt string      // why less does not count
+}
+
 // decide sets the verdict, and what speaks for it.
 // A benchmark of both rounds decides alone. Where none is, the traces of both do, else the
-// profile, which slows short lines down; a benchmark of an earlier round can only make it worse. Failed tests call for taking it back, whatever
-// the verdict.
+// profile, which slows short lines down; a benchmark of an earlier round can only make it worse.
+// Failed tests call for taking it back, whatever the verdict.
 func (r *Round) decide(moved *Moved) {
-	by := decisive(r.Benchmark)
-	switch {
-	case by != nil && *r.BenchAgainst == *r.Against:
-		r.decideByBenchmark(by)
+	bench := decisive(r.Benchmark)
+	switch measured := bench != nil && *r.BenchAgainst == *r.Against; {
+	case measured:
+		r.decideBy(bench)
+		if p := r.ChangePct; p != nil && (*p < -100*ProfileNoise && r.Verdict != Improved || *p > 100*ProfileNoise && r.Verdict == Improved) {
+			r.Reason += fmt.Sprintf("; profiled time changed by %+.1f %%, but throughput decides", *p)
+		}
 	case moved != nil && moved.CIUs != nil:
-		r.decideByTrace(moved)
-		r.checkBenchmark(by)
+		r.decideBy(&evidence{by: "trace", label: "step time in the traces", pct: moved.Pct, ci: &[2]float64{moved.pct(moved.CIUs[0]), moved.pct(moved.CIUs[1])}})
+		r.checkBenchmark(bench)
 	case r.ChangePct == nil:
 		r.Verdict, r.Reason = NotComparable, "no outermost function is in both profiles, and there is no benchmark of both"
 	default:
-		r.decideByProfile()
-		r.checkBenchmark(by)
+		r.decideBy(&evidence{by: "profile", label: "profiled time", pct: *r.ChangePct, noise: 100 * ProfileNoise, doubt: "two profiles of the same code differ by as much"})
+		r.checkBenchmark(bench)
 	}
-	if r.Verdict == Regressed {
-		r.RollBack = true
-	}
-	if r.Note != nil && r.Note.Tests == "failed" {
-		r.RollBack = true
+	failed := r.Note != nil && r.Note.Tests == "failed"
+	if failed {
 		r.Reason += "; its tests failed"
 	}
-	if r.RollBack || (r.Note != nil && r.Note.Reverted) {
+	r.RollBack = failed || r.Verdict == Regressed
+	if r.RollBack || r.Note != nil && r.Note.Reverted {
 		r.Pitfalls = pitfalls(r.Lines)
 	}
 }
 
-// decisive is the first metric of which there are figures of both rounds. The time to
-// the first token is none: it waits in queues.
-func decisive(bench []MetricChange) *MetricChange {
-	for i := range bench {
-		if bench[i].ChangePct != nil && bench[i].Metric != TTFT {
-			return &bench[i]
+// decisive is the first metric of which there are figures of both rounds, nil without one. The
+// time to the first token is none: it waits in queues.
+func decisive(bench []MetricChange) *evidence {
+	for _, c := range bench {
+		if c.ChangePct != nil && c.Metric != TTFT {
+			return &evidence{string(c.Metric), metricNames[c.Metric], *c.ChangePct, c.Metric.HigherIsBetter(), c.ChangeCI, 100 * SingleRun, "single runs differ by as much"}
 		}
 	}
 	return nil
 }
 
-// decideByBenchmark decides by a metric of which both rounds have figures: an interval that
-// leaves out zero where one is known, else a change of [SingleRun] and more.
-func (r *Round) decideByBenchmark(by *MetricChange) {
-	pct := *by.ChangePct
-	r.Decisive = &MetricDecision{string(by.Metric), pct}
-	better := pct
-	if !by.Metric.HigherIsBetter() {
-		better = -pct
+// decideBy decides by a figure: by its interval, where one is known.
+func (r *Round) decideBy(e *evidence) {
+	better := -e.pct
+	if e.up {
+		better = e.pct
 	}
-	r.gain = new(better / 100)
-	label := metricNames[by.Metric]
-	switch ci := by.ChangeCI; {
-	case ci != nil && ci[0] <= 0 && ci[1] >= 0:
-		r.Verdict = NoChange
-		r.Reason = fmt.Sprintf("%s %+.1f %%, 95 %% between %+.1f and %+.1f: no more than runs differ", label, pct, ci[0], ci[1])
-	case ci == nil && math.Abs(pct) < 100*SingleRun:
-		r.Verdict = NoChange
-		r.Reason = fmt.Sprintf("%s %+.1f %%: of single runs, under %.0f %% says nothing", label, pct, 100*SingleRun)
-	default:
-		r.Verdict = Regressed
-		if better > 0 {
-			r.Verdict = Improved
-		}
-		r.Reason = fmt.Sprintf("%s %+.1f %%", label, pct)
-		if ci == nil {
-			r.Reason += ", of single runs: noise unknown"
-		}
+	r.Decisive, r.gain = &MetricDecision{e.by, e.pct}, new(better/100)
+	r.Reason = fmt.Sprintf("%s %+.1f %%", e.label, e.pct)
+	if e.ci != nil {
+		r.Reason += fmt.Sprintf(", 95 %% interval %+.1f to %+.1f %%", e.ci[0], e.ci[1])
 	}
-	r.contradiction()
-}
-
-// decideByTrace decides by the steps in the traces of both rounds.
-func (r *Round) decideByTrace(m *Moved) {
-	r.Decisive = &MetricDecision{"trace", m.Pct}
-	r.gain = new(-m.Pct / 100)
-	r.Reason = fmt.Sprintf("steps %+.1f %% in the traces", m.Pct)
 	switch {
-	case m.CIUs[0] <= 0 && m.CIUs[1] >= 0:
+	case e.ci != nil && e.ci[0] <= 0 && e.ci[1] >= 0:
 		r.Verdict = NoChange
-		r.Reason += ": no more than steps differ"
-	case m.DeltaUs < 0:
-		r.Verdict = Improved
-	default:
-		r.Verdict = Regressed
-	}
-}
-
-// contradiction adds what the profile says, where that is something else.
-func (r *Round) contradiction() {
-	if r.ChangePct == nil {
-		return
-	}
-	p := *r.ChangePct
-	if p < -100*ProfileNoise && r.Verdict != Improved || p > 100*ProfileNoise && r.Verdict == Improved {
-		r.Reason += fmt.Sprintf("; the profile's time changed by %+.1f %%, but throughput decides", p)
-	}
-}
-
-// decideByProfile decides by the profiled time, of which [ProfileNoise] and more counts.
-func (r *Round) decideByProfile() {
-	p := *r.ChangePct
-	r.Decisive = &MetricDecision{"profile", p}
-	r.gain = new(-p / 100)
-	r.Reason = fmt.Sprintf("profiled time %+.1f %%", p)
-	switch {
-	case math.Abs(p) < 100*ProfileNoise:
+		r.Reason += ": within the noise"
+	case e.ci == nil && math.Abs(e.pct) < e.noise:
 		r.Verdict = NoChange
-		r.Reason += fmt.Sprintf(": under %.0f %% is within what two profiles differ by", 100*ProfileNoise)
-	case p < 0:
+		r.Reason += fmt.Sprintf(", under %.0f %%: %s", e.noise, e.doubt)
+	case better > 0:
 		r.Verdict = Improved
 	default:
 		r.Verdict = Regressed
@@ -282,18 +244,17 @@ func (r *Round) decideByProfile() {
 // checkBenchmark adds what a benchmark says against an earlier round than the profile is
 // compared with: how much of it is this round's is not known, but together they must not
 // have made it worse.
-func (r *Round) checkBenchmark(by *MetricChange) {
-	if by == nil {
-		if r.Verdict != NoChange {
-			r.Reason += "; no benchmark covers both rounds: whether throughput followed is unknown"
+func (r *Round) checkBenchmark(by *evidence) {
+	switch {
+	case by != nil:
+		var all Round
+		all.decideBy(by)
+		r.Reason += fmt.Sprintf("; since %s: %s", *r.BenchAgainst, all.Reason)
+		if all.Verdict == Regressed {
+			r.Verdict = Regressed
 		}
-		return
-	}
-	all := Round{Name: r.Name}
-	all.decideByBenchmark(by)
-	r.Reason += fmt.Sprintf("; since %s: %s", *r.BenchAgainst, all.Reason)
-	if all.Verdict == Regressed {
-		r.Verdict = Regressed
+	case r.Verdict != NoChange:
+		r.Reason += "; no benchmark of both rounds, so throughput is unknown"
 	}
 }
 

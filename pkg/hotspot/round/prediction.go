@@ -33,6 +33,14 @@ type Moved struct {
 	CIUs    *[2]float64 // nil where it cannot be told
 }
 
+// pct is a time in percent of the steps before.
+func (m *Moved) pct(us float64) float64 {
+	if m.DeltaUs == 0 {
+		return 0
+	}
+	return us * m.Pct / m.DeltaUs
+}
+
 // ReadMoved reads it from what diff says of both traces, as JSON.
 func ReadMoved(r io.Reader) (*Moved, error) {
 	var d struct {
