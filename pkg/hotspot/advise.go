@@ -31,7 +31,7 @@ func (h *Hotspot) advise(e *Engine, st *steps) {
 func remedies(h *Hotspot) []Remedy {
 	var all []Remedy
 	for _, m := range Knowledge().Remedies {
-		if m.Type == h.Type && (m.Sub == "" && h.Sub != onceRound || m.Sub == h.Sub) && m.fits(h) {
+		if m.Type == h.Type && (m.Sub == "" || m.Sub == h.Sub) && m.fits(h) {
 			all = append(all, m)
 		}
 	}

@@ -89,7 +89,7 @@ func (g *graph) regular() *function {
 		}
 	}
 	var best *function
-	named := func(f *function) bool { return f.body.perLayerCode() || f.body.perItemCode() }
+	named := func(f *function) bool { return f.body.perLayerCode() }
 	better := func(a, b *function) bool {
 		m, n := a.body.entries, b.body.entries
 		switch {
@@ -238,7 +238,7 @@ func (b *body) owners(st *steps) []int {
 	for i := range b.stmts {
 		if b.stmts[i].isLoop() && b.stmts[i].hits > 0 {
 			first := b.classify(i, NoScope, st)[0]
-			looped[i] = first.kind == PyLoop && first.sub != onceRound || first.kind == RedundantIter
+			looped[i] = first.kind == PyLoop || first.kind == RedundantIter
 		}
 	}
 	owner := make([]int, len(b.stmts))

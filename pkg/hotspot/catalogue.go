@@ -3,6 +3,7 @@ package hotspot
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -32,14 +33,20 @@ type Indicator struct {
 	Methods    []string   `json:"methods"`                  // last parts of paths that have a receiver
 	Receivers  []string   `json:"receivers"`                // words: one of the receiver's last name begins with one of them
 	But        []string   `json:"but"`                      // words: none of the receiver's is one of them
-	Kinds      []string   `json:"kinds"`                    // what the receiver may be known to be; none: anything
+	Kinds      []kind     `json:"kinds"`                    // what the receiver may be known to be; none: anything
+	First      []kind     `json:"first"`                    // the same of the first argument
+	Keywords   []string   `json:"keywords"`                 // that the statement may begin with, "" for none; none: any
 	Args       *int       `json:"args"`                     // most arguments, nil any number
-	Argument   string     `json:"argument"`                 // text in the arguments, in single quotes; "" any
-	Without    string     `json:"without"`                  // text not in the arguments; "" any
+	Argument   string     `json:"argument"`                 // regular expression that the arguments' text matches, with single quotes; "" any
+	Without    string     `json:"without"`                  // one that it does not match; "" any
 	LeastUs    float64    `toml:"least_us" json:"least_us"` // us per hit that it takes at least, 0 any: under half of it the entry does not hold
+	MostUs     float64    `toml:"most_us" json:"most_us"`   // us per hit that it takes at most, 0 any
+	Anyway     bool       `json:"anyway"`                   // it counts where the line is not repeated, too
 	Confidence Confidence `json:"confidence"`               // one less where the time is below LeastUs, or not known
 	Why        string     `json:"why"`                      // completes a sentence that begins with the call
 	Source     string     `json:"source"`                   // where it is documented
+
+	argument, without *regexp.Regexp // nil where anything will do
 }
 
 // Remedy is something to do about a type.
@@ -78,6 +85,11 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 	c := &Catalogue{Types: all.Type, Indicators: all.Indicator, Remedies: all.Option, Engines: Engines(), byLast: map[string][]*Indicator{}}
 	for i := range c.Indicators {
 		ind := &c.Indicators[i]
+		for text, into := range map[string]**regexp.Regexp{ind.Argument: &ind.argument, ind.Without: &ind.without} {
+			if text != "" {
+				*into = regexp.MustCompile(text)
+			}
+		}
 		for _, name := range append(slices.Clone(ind.Calls), ind.Methods...) {
 			if last := lastName(name); !slices.Contains(c.byLast[last], ind) {
 				c.byLast[last] = append(c.byLast[last], ind)

@@ -66,15 +66,14 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 		return []finding{{kind: Compute, confidence: "low", evidence: "no source: what the line does is not known"}}
 	}
 	found, refused, other := b.calls(i)
-	found = append(found, b.implicit(i)...)
-	found = append(found, b.masked(i)...)
-	found = append(found, b.locks(i)...)
-	found = append(found, b.allocates(i)...)
+	if s.Repeated {
+		found = append(found, finding{kind: Alloc, confidence: "high", evidence: "makes a list of that length each time"})
+	}
 	for at := range found {
 		if found[at].kind == Sync && (sc == PerLayer || sc == PerKernel) {
 			found[at].kind = HostSync
 			found[at].evidence += ", in code that runs for each layer"
-			if !b.certainlyPerLayer(i, st) {
+			if st.number <= 0 || !b.perLayerCode() && !b.overLayers(i) { // by hits alone
 				found[at].confidence = found[at].confidence.lower()
 			}
 		}
@@ -185,139 +184,9 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 	return f
 }
 
-// implicit finds waits that no call names: int() of a tensor, a tensor as condition, a
-// copy to the host.
-// Below 16 us per hit a line is taken for one that does not wait. Without times it may,
-// with low confidence.
-func (b tensors) implicit(i int) []finding {
-	s := &b.stmts[i]
-	us := s.usPerHit()
-	if us >= 0 && us < waitUs {
-		return nil
-	}
-	conf := Confidence("medium")
-	if us < 0 {
-		conf = "low"
-	}
-	for _, x := range s.Indexes {
-		if strings.HasSuffix(x.Path, ".data") && x.Text != "" && strings.Trim(x.Text, "0123456789") == "" {
-			return []finding{{kind: Sync, confidence: conf, evidence: short(x.Path) + " of a tensor reads a number from the GPU"}}
-		}
-	}
-	for _, c := range s.Calls {
-		text := strings.ReplaceAll(c.Text, `"`, "'")
-		switch name := c.Name(); {
-		case (c.Path == "int" || c.Path == "float" || c.Path == "bool" || c.Path == "print") && b.tensorText(c.First, i):
-			return []finding{{kind: Sync, confidence: conf, evidence: fmt.Sprintf("%s() of a tensor reads it from the GPU", c.Path)}}
-		case (s.Keyword == "if" || s.Keyword == "while" || s.Keyword == "elif" || s.Keyword == "assert") && (name == "any" || name == "all") && c.Receiver() != "" && b.onGPU(c.Receiver(), i):
-			return []finding{{kind: Sync, confidence: conf, evidence: "a tensor as condition is read from the GPU"}}
-		case name == "copy_" && b.kindOf(c.Receiver(), i) == cpuKind && !strings.Contains(text, "non_blocking=True") && !strings.Contains(text, ",True"):
-			return []finding{{kind: Sync, confidence: conf, evidence: fmt.Sprintf("%s copies to the host and waits", short(c.Path))}}
-		}
-	}
-	return nil
-}
-
-// locks finds with statements that take a lock.
-func (b *body) locks(i int) []finding {
-	s := &b.stmts[i]
-	if s.Keyword != "with" {
-		return nil
-	}
-	for _, path := range append(slices.Clone(s.Attributes), s.Names...) {
-		if hasWord(lastWords(path), lockWords) {
-			return []finding{{kind: GIL, confidence: "high", evidence: short(path) + " is taken, and given back"}}
-		}
-	}
-	return nil
-}
-
-// tensorText is whether the text of an argument is of a tensor: torch's, or known to be one.
-// A size or an item of a tensor is on the host already.
-func (b tensors) tensorText(text string, i int) bool {
-	inner := Statements([]string{text})
-	if len(inner) != 1 {
-		return false
-	}
-	for _, c := range inner[0].Calls {
-		if n := c.Name(); n == "item" || n == "len" || n == "size" || n == "numel" || n == "tolist" || n == "dim" {
-			return false
-		}
-	}
-	paths := append(slices.Clone(inner[0].Attributes), inner[0].Names...)
-	for _, c := range inner[0].Calls {
-		paths = append(paths, c.Path+"()")
-	}
-	return slices.ContainsFunc(paths, func(p string) bool {
-		return !strings.Contains(p, ".shape") && p != "torch" && b.kindOf(p, i) == tensorKind
-	})
-}
-
 // onGPU is whether what a path holds may be on the GPU: a tensor, or what nothing is known
 // of.
 func (b tensors) onGPU(path string, i int) bool {
 	k := b.kindOf(path, i)
 	return k == tensorKind || k == unknownKind
-}
-
-// allocates finds lists that are made by multiplying or copying: [None] * n, x[:].
-// Views of tensors and arrays copy nothing. "[…] * n" is told from a product of a list's
-// item by where the bracket was opened (displayEnds).
-func (b *body) allocates(i int) []finding {
-	s := &b.stmts[i]
-	for _, x := range s.Indexes {
-		if k := b.kindOf(x.Path, i); x.Text == ":" && k != tensorKind && k != cpuKind && k != numpyKind && !slices.Contains(s.Targets, x.Path+"[]") {
-			return []finding{{kind: Alloc, confidence: "medium", evidence: short(x.Path) + "[:] copies a list each time"}}
-		}
-	}
-	for _, c := range s.Calls {
-		if (c.Path == "dict" || c.Path == "list" || c.Path == "set") && c.Args == 1 && s.Keyword == "" && !strings.ContainsAny(c.First, "( ") && c.First != "" && s.usPerHit() >= 2 {
-			return []finding{{kind: Alloc, confidence: "medium", evidence: fmt.Sprintf("%s(%s) copies a container each time", c.Path, short(c.First))}}
-		}
-	}
-	if !s.Display {
-		return nil
-	}
-	depth := 0
-	for at, t := range s.Tokens {
-		if t.Kind != Op {
-			continue
-		}
-		switch t.Text {
-		case "[":
-			depth++
-		case "]":
-			depth--
-		case "*":
-			next := at+1 < len(s.Tokens) && s.Tokens[at+1].Kind == Op && s.Tokens[at+1].Text == "["
-			if at > 0 && s.Tokens[at-1].Kind == Op && s.Tokens[at-1].Text == "]" && b.displayEnds(i, at-1) || next && at > 0 && wordy(s.Tokens[at-1]) {
-				return []finding{{kind: Alloc, confidence: "high", evidence: "makes a list of that length each time"}}
-			}
-		}
-	}
-	return nil
-}
-
-// wordy is whether a token is a value by itself.
-func wordy(t Token) bool { return t.Kind == Name || t.Kind == Number }
-
-// displayEnds is whether the bracket that closes at token at is a list and no subscript.
-func (b *body) displayEnds(i, at int) bool {
-	tokens := b.stmts[i].Tokens
-	depth := 0
-	for ; at >= 0; at-- {
-		t := tokens[at]
-		if t.Kind != Op {
-			continue
-		}
-		switch t.Text {
-		case "]":
-			depth++
-		case "[":
-			if depth--; depth == 0 {
-				return at == 0 || tokens[at-1].Kind == Op && tokens[at-1].Text != ")" && tokens[at-1].Text != "]" || tokens[at-1].Kind == Keyword
-			}
-		}
-	}
-	return false
 }

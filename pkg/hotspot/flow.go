@@ -19,56 +19,26 @@ type flow struct {
 func (b flow) dead(i int) []finding {
 	s := &b.stmts[i]
 	names := b.makes(i)
-	if len(names) == 0 || reads(s, names) && s.Targets != nil { // it adds to what it had
+	if len(names) == 0 || reads(s, names) { // it adds to what it had
 		return nil
 	}
-	made := s.hits
-	if s.Targets == nil { // a container that is filled is read after that: once each time it is made
-		made = b.timesMade(names[0])
-	}
-	u, known := b.uses(i, names)
-	name := short(strings.Join(names, ", "))
-	switch {
-	case !known:
-		return nil
-	case u.line == 0 && b.complete(): // the source may be an extract, or the call be made for its effect
-		return []finding{{kind: DeadWork, confidence: "low", also: true, evidence: fmt.Sprintf("nothing in the function reads %s", name)}}
-	case u.line == 0 || float64(u.most) > rarely*float64(made):
-		return nil
-	case u.tested:
-		return []finding{{kind: DeadWork, confidence: "medium", evidence: fmt.Sprintf("%s is made and tested %d times, and needed at most %d times (line %d)", name, made, u.most, u.line)}}
-	}
-	return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", name, made, u.most, u.line)}}
-}
-
-// uses is where a function reads names that a statement makes.
-type uses struct {
-	most   int64 // hits of the statement that reads them most often
-	line   int   // its line number, 0 where none reads them
-	tested bool  // a branch asks whether they are needed, and does not count
-}
-
-// uses looks for what reads names after statement i, or earlier in the loop around it.
-// It is not known where a function inside reads them: there are no hits of that.
-func (b flow) uses(i int, names []string) (u uses, known bool) {
-	loop := b.stmts[i].loop
+	most, line := int64(0), 0
 	for _, j := range b.readers(names) {
 		o := &b.stmts[j]
-		if j == i || j < i && (loop < 0 || !b.inside(j, loop)) {
+		if j == i || j < i && (s.loop < 0 || !b.inside(j, s.loop)) {
 			continue
 		}
 		if o.Indent < 0 || insideDef(b.code, j) {
-			return u, false
+			return nil
 		}
-		switch {
-		case b.onlyFills(j, names):
-		case b.guards(j, names): // asked whether it is needed: the branch says how often it was
-			u.tested = true
-		case o.hits > u.most || u.line == 0:
-			u.most, u.line = max(u.most, o.hits), b.number(j)
+		if !b.guards(j, names) && (o.hits > most || line == 0) {
+			most, line = o.hits, b.number(j)
 		}
 	}
-	return u, true
+	if line == 0 || float64(most) > rarely*float64(s.hits) { // what nothing reads may be made for its effect
+		return nil
+	}
+	return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times, and read at most %d times (line %d)", short(strings.Join(names, ", ")), s.hits, most, line)}}
 }
 
 // readers are the statements that read one of names, in order.
@@ -81,24 +51,10 @@ func (b *code) readers(names []string) []int {
 	return slices.Compact(all)
 }
 
-// makes are the local names that a statement gives a value that took work, or the
-// container that it fills.
+// makes are the local names that a statement gives a value that took work.
 func (b flow) makes(i int) []string {
 	s := &b.stmts[i]
-	if s.Keyword != "" || s.hits == 0 {
-		return nil
-	}
-	if len(s.Targets) == 0 {
-		if len(s.Calls) > 0 && fills.has(s.Calls[0].Name()) {
-			if r := s.Calls[0].Receiver(); r != "" && !strings.ContainsAny(r, ".[(") {
-				if b.timesMade(r) > 0 {
-					return []string{r}
-				}
-			}
-		}
-		return nil
-	}
-	if len(s.Calls) == 0 && !s.Comprehension && !s.Display && len(s.Indexes) == 0 && !s.Formatted {
+	if s.Keyword != "" || s.hits == 0 || len(s.Calls) == 0 && !s.Comprehension && !s.Display && len(s.Indexes) == 0 && !s.Formatted {
 		return nil
 	}
 	for _, name := range s.Targets {
@@ -107,32 +63,6 @@ func (b flow) makes(i int) []string {
 		}
 	}
 	return s.Targets
-}
-
-// timesMade is how often the function makes a container of that name, 0 where it does not.
-func (b *code) timesMade(name string) int64 {
-	made := int64(0)
-	for _, i := range b.setBy[name] {
-		made = max(made, b.stmts[i].hits)
-	}
-	return made
-}
-
-// onlyFills is whether a statement only puts more into names.
-func (b flow) onlyFills(j int, names []string) bool {
-	s := &b.stmts[j]
-	return len(s.Targets) == 0 && len(s.Calls) > 0 && fills.has(s.Calls[0].Name()) && slices.Contains(names, s.Calls[0].Receiver()) && occurrences(s.Names, names) == 1
-}
-
-// occurrences is how many of all are among names.
-func occurrences(all, names []string) int {
-	n := 0
-	for _, x := range all {
-		if slices.Contains(names, x) {
-			n++
-		}
-	}
-	return n
 }
 
 // reads is whether a statement reads one of some names.
@@ -149,13 +79,6 @@ func insideDef(b *code, j int) bool {
 		}
 	}
 	return b.stmts[j].Keyword == "def" && b.stmts[j].parent >= 0
-}
-
-// complete is whether the function's end is there: it returns, or its last statement ran
-// no oftener than the function was entered.
-func (b *code) complete() bool {
-	n := len(b.stmts)
-	return n > 1 && (b.stmts[n-1].Keyword == "return" || b.stmts[n-1].Keyword == "yield")
 }
 
 // hoistable finds that nothing a statement in a loop reads changes in it.
@@ -306,15 +229,11 @@ func stepWide(s *stmt) bool {
 	return shared
 }
 
-// guards is whether statement j is a branch, rarely gone into, that tests one of the
-// names and in which it is read, too.
-// Rarely is at most that share of the tests; every statement of the branch has to be as
-// rare, or the branch decides nothing.
+// guards is whether statement j is a branch, rarely gone into, that tests one of the names and in
+// which it is read, too: it asks whether they are needed, and the branch says how often they were.
+// Every statement of the branch has to be as rare, or it decides nothing.
 func (b flow) guards(j int, names []string) bool {
 	o := &b.stmts[j]
-	if o.Keyword != "if" && o.Keyword != "elif" {
-		return false
-	}
 	within := false
 	for k := range b.stmts {
 		if k == j || !b.inside(k, j) {
@@ -325,5 +244,5 @@ func (b flow) guards(j int, names []string) bool {
 		}
 		within = within || reads(&b.stmts[k], names)
 	}
-	return within
+	return within && (o.Keyword == "if" || o.Keyword == "elif")
 }

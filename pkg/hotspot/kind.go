@@ -238,3 +238,65 @@ func hinted(path string) kind {
 	}
 	return unknownKind
 }
+
+// kindOfText is the kind of the text of an argument or an index: tensorKind where it may have a
+// tensor's data, numberKind where all that it names is the host's.
+func (b *kinds) kindOfText(text string, i int) kind {
+	inner := Statements([]string{text})
+	if len(inner) != 1 {
+		return unknownKind
+	}
+	paths := slices.Concat(inner[0].Attributes, inner[0].Names)
+	hosts := map[string]int{} // how often names stand where only a size or a type is asked, or before a dot
+	for _, c := range inner[0].Calls {
+		root, _ := splitRoot(c.Path)
+		if lexicon().made[c.Path] != numberKind && !described.has(c.Name()) {
+			paths = append(paths, c.Path+"()")
+			continue
+		}
+		hosts[root]++
+		for _, s := range Statements([]string{c.Text}) {
+			for _, name := range s.Names {
+				hosts[name]++
+			}
+		}
+	}
+	for _, p := range inner[0].Attributes {
+		root, _ := splitRoot(p)
+		hosts[root]++
+	}
+	result, any := numberKind, false
+	for _, p := range paths {
+		switch {
+		case constant(p):
+			return numberKind // no tensor is compared with that
+		case ofHost(p):
+			continue
+		case hosts[p] > 0:
+			hosts[p]--
+			continue
+		}
+		switch b.kindOf(p, i) {
+		case tensorKind:
+			any = true
+		case numberKind:
+		default:
+			result = unknownKind
+		}
+	}
+	if any {
+		return tensorKind
+	}
+	return result
+}
+
+// ofHost is whether a path is what the host knows of a tensor without its data.
+func ofHost(path string) bool { return described.has(lastName(bare.Replace(path))) }
+
+// constant is whether a path is a member of an enumeration or a type of elements: Mode.DECODE,
+// torch.float16. What a module has in capitals may be a number, with which tensors are compared.
+func constant(path string) bool {
+	parts := strings.Split(path, ".")
+	last, of := parts[len(parts)-1], parts[max(len(parts)-2, 0)]
+	return len(parts) > 1 && (ofHost(path) || of != "" && of[0] >= 'A' && of[0] <= 'Z' && of != strings.ToUpper(of) && last == strings.ToUpper(last))
+}

@@ -19,9 +19,6 @@ const (
 	// cheapUs is what a look-up, a member of an enumeration or a crossing into C++ takes at most.
 	// Source: the method's 1.5 to 2 for an enumeration, with what the profiler adds to a call.
 	cheapUs = 8.0
-	// waitUs is what a wait for the GPU takes at least.
-	// Source: the method's 20, less a fifth, as lines differ.
-	waitUs = 16.0
 	// plainCallUs is what a call takes that may only ask. Reason: longer ones do something.
 	plainCallUs = 20.0
 	// hiddenUs is where a cheap thing is no reason for a line's time beside an unknown call.

@@ -152,9 +152,6 @@ func (b *body) loops(i int) []finding {
 	switch {
 	case s.isLoop():
 		n := b.iterations(i)
-		if f, once := b.once(i); once {
-			return []finding{f}
-		}
 		if n < someItems {
 			return nil
 		}
@@ -179,29 +176,6 @@ func (b *body) loops(i int) []finding {
 		return []finding{f}
 	}
 	return nil
-}
-
-// onceRound is the sub-kind of loops that go round once.
-const onceRound = "once"
-
-// once finds a loop over a range that has one number each time: range(1), or by its hits,
-// of which the header has two for each of the first statement in it.
-func (b *body) once(i int) (f finding, is bool) {
-	s := &b.stmts[i]
-	if s.Keyword != "for" || len(s.Loops) == 0 || !strings.HasPrefix(s.Loops[0].Over, "range(") {
-		return f, false
-	}
-	f = finding{kind: PyLoop, sub: onceRound, confidence: "high", evidence: s.Loops[0].Over + " goes round once: the loop is none"}
-	switch strings.ReplaceAll(s.Loops[0].Over, " ", "") {
-	case "range(1)", "range(0,1)":
-		return f, true
-	}
-	inner := b.firstInside(i)
-	if inner < 0 || s.hits != 2*b.stmts[inner].hits || b.timesEntered(i) != b.stmts[inner].hits || s.hits < manyItems {
-		return f, false
-	}
-	f.confidence, f.evidence = "medium", fmt.Sprintf("%s went round once each time in this run", s.Loops[0].Over)
-	return f, true
 }
 
 // usPerIteration is the time of a loop's own statements for each iteration.

@@ -32,7 +32,8 @@ func (c Confidence) lower() Confidence {
 // other are the calls that nothing is known of.
 func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 	s := &b.stmts[i]
-	for _, c := range s.Calls {
+	us := s.usPerHit()
+	for at, c := range s.sites() {
 		known := false
 		path := bare.Replace(c.Path)
 		for _, ind := range Knowledge().byLast[lastName(path)] {
@@ -40,12 +41,11 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 				continue
 			}
 			known = true
-			us := s.usPerHit()
 			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
 				refused = append(refused, ind.refusal(&c, us))
 				continue
 			}
-			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: short(c.Path) + " " + ind.Why}
+			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: c.said() + " " + ind.Why, anyway: ind.Anyway}
 			switch {
 			case ind.LeastUs > 0 && us < ind.LeastUs: // unknown, too
 				f.confidence = f.confidence.lower()
@@ -55,19 +55,53 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 			found = append(found, f)
 			break
 		}
-		if !known {
+		if !known && at < len(s.Calls) {
 			other = append(other, c)
 		}
 	}
 	return found, refused, other
 }
 
+// sites are what indicators are matched with: the calls of a statement, its subscripts as calls of
+// __getitem__ or __setitem__, and what it enters as calls of __enter__, as Python has it. What a
+// loop goes over is none.
+func (s *stmt) sites() []Call {
+	all := slices.Clip(s.Calls)
+	if s.isLoop() {
+		return all
+	}
+	for _, x := range s.Indexes {
+		method := ".__getitem__"
+		if slices.Contains(s.Targets, x.Path+"[]") {
+			method = ".__setitem__"
+		}
+		all = append(all, Call{Path: x.Path + method, Args: 1, First: x.Text, Text: x.Text})
+	}
+	if s.Keyword == "with" {
+		for _, path := range slices.Concat(s.Attributes, s.Names) {
+			all = append(all, Call{Path: path + ".__enter__"})
+		}
+	}
+	return all
+}
+
+// said is a call as a line has it.
+func (c *Call) said() string {
+	switch c.Name() {
+	case "__getitem__", "__setitem__":
+		return short(c.Receiver()) + "[" + short(c.Text) + "]"
+	case "__enter__":
+		return short(c.Receiver())
+	}
+	return short(c.Path)
+}
+
 // refusal says why a call is not what it looks like.
 func (ind *Indicator) refusal(c *Call, us float64) string {
 	if ind.Type == Sync {
-		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", short(c.Path), report.Micros(us))
+		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", c.said(), report.Micros(us))
 	}
-	return fmt.Sprintf("%s takes %s per hit, too little to matter", short(c.Path), report.Micros(us))
+	return fmt.Sprintf("%s takes %s per hit, too little to matter", c.said(), report.Micros(us))
 }
 
 // bare takes from a path what is called and indexed on the way.
@@ -93,7 +127,13 @@ func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 		return false
 	}
 	text := strings.ReplaceAll(c.Text, `"`, "'")
-	if ind.Argument != "" && !strings.Contains(text, ind.Argument) || ind.Without != "" && strings.Contains(text, ind.Without) {
+	if ind.argument != nil && !ind.argument.MatchString(text) || ind.without != nil && ind.without.MatchString(text) {
+		return false
+	}
+	if us := b.stmts[i].usPerHit(); ind.MostUs > 0 && us > ind.MostUs || len(ind.Keywords) > 0 && !slices.Contains(ind.Keywords, b.stmts[i].Keyword) {
+		return false
+	}
+	if len(ind.First) > 0 && !slices.Contains(ind.First, b.kindOfText(c.First, i)) {
 		return false
 	}
 	if len(ind.Receivers) > 0 && !slices.ContainsFunc(lastWords(receiver), func(w string) bool {
@@ -111,7 +151,7 @@ func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 	if len(ind.Kinds) == 0 { // what is named as a queue may be a dict
 		return len(ind.Receivers) == 0 || !plainKinds[k]
 	}
-	return slices.Contains(ind.Kinds, string(k)) ||
+	return slices.Contains(ind.Kinds, k) ||
 		slices.Contains(ind.Kinds, "named") && (k == cpuKind || k == numpyKind) && b.named(receiver, i)
 }
 

@@ -226,9 +226,10 @@ func (p *parser) bracket(open string) string {
 	}
 	p.depth++
 	defer func() { p.depth-- }()
-	loops := len(p.s.Loops)
+	loops, times := len(p.s.Loops), p.i > 1 && p.tokens[p.i-2].Text == "*"
 	p.expressions(closer)
 	p.close(closer)
+	p.s.Repeated = p.s.Repeated || open == "[" && (times || p.at("*"))
 	if open != "(" && len(p.s.Loops) == loops {
 		p.s.Display = true
 	}

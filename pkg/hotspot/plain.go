@@ -28,7 +28,7 @@ func (b *body) plain(i int, other []Call, often bool) []finding {
 	if f := b.container(i, us, len(other) > 0); f.kind != "" {
 		found = append(found, f)
 	}
-	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < plainCallUs && !hasWord(s.Operators, arithmetic) {
+	if often && s.Keyword != "return" && len(s.Calls) == 0 && len(found) == 0 && len(s.Indexes) == 0 && len(s.Attributes) > 0 && us > propertyUs && us < plainCallUs && !hasWord(s.Operators, arithmetic) {
 		found = append(found, b.property(s, us))
 	}
 	return found
@@ -74,7 +74,7 @@ func (b *body) helper(i int, c *Call) finding {
 	return finding{}
 }
 
-// container is the finding for look-ups without a call.
+// container is the finding for containers without a call or a look-up.
 func (b *body) container(i int, us float64, calls bool) finding {
 	s := &b.stmts[i]
 	conf := Confidence("medium")
@@ -84,12 +84,8 @@ func (b *body) container(i int, us float64, calls bool) finding {
 	switch {
 	case us > cheapUs:
 		return finding{}
-	case slices.ContainsFunc(s.Indexes, madeKey), s.Formatted && (len(s.Indexes) > 0 || slices.ContainsFunc(s.Calls, func(c Call) bool { return c.Name() == "get" })):
-		return finding{kind: Container, confidence: conf, evidence: "formats a string for a look-up: a tuple as key is ten times faster", anyway: true}
 	case slices.Contains(s.Operators, "in"):
 		return finding{kind: Container, confidence: conf, evidence: "looks for a member", anyway: us > 1}
-	case len(s.Indexes) > 0 && slices.ContainsFunc(s.Indexes, func(x Index) bool { return b.lookup(x, i) }):
-		return finding{kind: Container, confidence: conf, evidence: "looks up an item"}
 	case longChain(s):
 		return finding{kind: Container, confidence: conf, evidence: "follows a chain of attributes", anyway: us > 1 || slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 4 })}
 	case s.Display && len(s.Targets) > 0:
@@ -98,21 +94,4 @@ func (b *body) container(i int, us float64, calls bool) finding {
 		return finding{kind: Container, confidence: "low", evidence: "formats a string each time"}
 	}
 	return finding{}
-}
-
-// madeKey is whether an index is a string that is put together: "a" + b, "%s" % b.
-func madeKey(x Index) bool {
-	return strings.ContainsAny(x.Text, `'"`) && (strings.ContainsAny(x.Text, "+%") || strings.Contains(x.Text, ".format(") || strings.Contains(x.Text, ".join("))
-}
-
-// lookup is whether an index is one of a dict or a list.
-func (b *body) lookup(x Index, i int) bool {
-	if strings.ContainsAny(x.Text, ":,<>&~") {
-		return false
-	}
-	switch b.kindOf(x.Path, i) {
-	case tensorKind, cpuKind, numpyKind:
-		return false
-	}
-	return true
 }

@@ -1,7 +1,6 @@
 package hotspot
 
 import (
-	"math"
 	"slices"
 )
 
@@ -35,33 +34,6 @@ func (b pace) perLayerCode() bool {
 		return true
 	}
 	return hasWord(b.words, layerWords) && !hasWord(b.words, notLayers)
-}
-
-// perItemCode is whether a function is by its name or parameters called for one
-// request or token.
-func (b pace) perItemCode() bool {
-	names := []string{b.fn.Name}
-	for i := range b.stmts {
-		if b.stmts[i].Keyword == "def" {
-			names = append(names, b.stmts[i].Names...)
-			break
-		}
-	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		return hasWord(words(name), itemWords)
-	})
-}
-
-// certainlyPerLayer is whether hits and names both say so, or the hits exactly.
-func (b pace) certainlyPerLayer(i int, st *steps) bool {
-	if st.number <= 0 {
-		return false
-	}
-	if b.perLayerCode() || b.overLayers(i) {
-		return true
-	}
-	times := float64(b.stmts[i].hits) / float64(st.number) / float64(max(1, st.layers))
-	return st.layers > 1 && times > 0.98 && math.Abs(times-math.Round(times)) < 0.02
 }
 
 // loopOf is the loop around statement i, or i where it is the header of one: that runs
@@ -104,8 +76,6 @@ func (b pace) scope(i int, st *steps) Scope {
 	case overLayers:
 		return PerLayer
 	case itemLoop && !b.perLayerCode():
-		return PerItem
-	case !b.perLayerCode() && b.perItemCode():
 		return PerItem
 	case layers > 0 && ratio >= 0.5*layers && ratio <= 2.5*layers:
 		return PerLayer

@@ -19,6 +19,7 @@ type Statement struct {
 	Formatted     bool     // it has code in an f-string
 	Display       bool     // it makes a list, dict or set by listing
 	Comprehension bool     // it has a comprehension or a generator
+	Repeated      bool     // it makes a list by multiplying one: [None] * n
 }
 
 // A Call is one call within a statement.

@@ -14,16 +14,13 @@ const (
 	strongOps    wordList = "strong_ops"
 	weakOps      wordList = "weak_ops"
 	described    wordList = "described"
-	lockWords    wordList = "lock_words"
 	pyBuiltins   wordList = "py_builtins"
 	common       wordList = "common"
-	fills        wordList = "fills"
 	unrepeatable wordList = "unrepeatable"
 	pureModules  wordList = "pure_modules"
 	pureNames    wordList = "pure_names"
 	stepWords    wordList = "step_words"
 	wrappers     wordList = "wrappers"
-	sizes        wordList = "sizes"
 	builtins     wordList = "builtins"
 	arithmetic   wordList = "arithmetic"
 	boundWords   wordList = "bound_words"
@@ -33,7 +30,6 @@ const (
 	getters      wordList = "getters"
 	layerWords   wordList = "layer_words"
 	notLayers    wordList = "not_layers"
-	itemWords    wordList = "item_words"
 )
 
 // lexicon is data/words.toml, read when it is first asked for: most commands never do.
