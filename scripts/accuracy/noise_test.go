@@ -3,8 +3,13 @@ package main
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // TestNoiseFloors runs one kind of noise on little: equal runs are rarely flagged,
@@ -77,5 +82,40 @@ func TestPages(t *testing.T) {
 	c.Explanation = append(c.Explanation, "Operations that take less: operation a -1.00 ms.")
 	if contradiction(c) == "" {
 		t.Error("an operation that takes more is said to take less, and nobody notices")
+	}
+}
+
+// TestPagesOfRuns reads the answers to recorded and simulated runs, whose idle time and waits have
+// causes that lie between or within steps.
+func TestPagesOfRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	pairs := [][2]string{}
+	clean := testrun.Inflated(t, "../../testdata/h100/clean.sqlite.gz")
+	for _, name := range []string{"gil", "sleep"} {
+		pairs = append(pairs, [2]string{clean, testrun.Inflated(t, "../../testdata/h100/"+name+".sqlite.gz")})
+	}
+	c := ranksConfig(2, 1, false, 0)
+	base := testrun.Simulate(t, c, false)[0]
+	for _, op := range c.Host {
+		slow := ranksConfig(2, 1, false, 1)
+		slow.SetHost(op.Name, op.Mean+1000)
+		pairs = append(pairs, [2]string{base, testrun.Simulate(t, slow, false)[0]})
+	}
+	if dir := os.Getenv("HOSTBOUND_TRACES"); dir != "" {
+		pairs = append(pairs, [2]string{filepath.Join(dir, "sim/base.sqlite"), filepath.Join(dir, "sim/target.sqlite")})
+	}
+	for _, pair := range pairs {
+		err := inProcess(&command.Diff, pair[:], func(p *command.Plan) error {
+			result, err := p.Diff()
+			if err == nil && contradiction(result) != "" {
+				t.Errorf("%s, %s: %s: %s", pair[0], pair[1], result.Document().Title, contradiction(result))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -61,7 +62,34 @@ func contradiction(c *compare.Comparison) string {
 var (
 	mover   = regexp.MustCompile(`(?:: |, )([^,:]+) ([+-][0-9.]+ (?:ns|µs|ms|s))`)
 	percent = regexp.MustCompile(`^What explains ([0-9.]+) % of the change`)
+	placing = regexp.MustCompile(`host work in ([^,:]+) [+-][0-9.]+ (?:ns|µs|ms|s) (within|between) steps`)
 )
+
+// placed reports whether a sentence says where idle time lies as its rows do, and the first it
+// names lies where the conclusion says.
+func placed(c *compare.Comparison, sentence string) bool {
+	rows := c.Held
+	if len(rows) == 0 {
+		rows = c.Causes
+	}
+	for k, m := range placing.FindAllStringSubmatch(sentence, -1) {
+		for i := range rows {
+			r := &rows[i]
+			if r.Cause != "host:"+m[1] {
+				continue
+			}
+			within, between := *r.InStep.Delta, *r.InterStep.Delta
+			said := map[string]float64{"within": within, "between": between}[m[2]]
+			if math.Abs(said) < math.Abs(within+between-said) {
+				return false
+			}
+			if k == 0 && c.Conclusion == map[string]string{"within": compare.HostInterStep, "between": compare.HostInStep}[m[2]] {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 // agrees reports whether a sentence agrees with the rows.
 func agrees(c *compare.Comparison, sentence string) bool {
@@ -99,6 +127,8 @@ func agrees(c *compare.Comparison, sentence string) bool {
 		return r.Significant && *r.Target > *r.Baseline
 	case start("Idle time with a host cause changed most"):
 		return strings.HasPrefix(c.Conclusion, "host_")
+	case start("What explains"):
+		return placed(c, sentence)
 	case start("GPU work changed most"):
 		return c.Conclusion == compare.GPU
 	case start("The rest is in causes"):

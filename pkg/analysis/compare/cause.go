@@ -30,17 +30,14 @@ func causeTitle(cause string) string {
 
 // inter is the part between steps of what is left of a change.
 func (r *IdleRow) inter() float64 {
-	if r.InterStep == nil { // it holds waits, too
-		return 0
-	}
-	d := r.InterStep.Delta
-	switch {
+	switch d := r.InterStep.Delta; {
 	case d == nil:
 		return 0
 	case r.net != nil:
 		return *d * *r.net / *r.Delta
+	default:
+		return *d
 	}
-	return *d
 }
 
 // title is the cause as text, with the site of a call.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -13,13 +14,20 @@ import (
 // examiner finds out whether the runs can be compared, before any row is.
 type examiner struct{ *Comparison }
 
-// examine looks at each side, and at both together.
+// examine looks at each side, and at both together. What is wrong with both is said once.
 func (c *examiner) examine() {
+	var said []string
+	of := map[string][]string{}
 	for _, s := range c.sides() {
-		for _, w := range s.run.Warnings {
-			c.warn("%s: %s", s.run.Name, w)
+		for _, w := range slices.Concat(s.run.Warnings, c.examineSide(s)) {
+			if of[w] == nil {
+				said = append(said, w)
+			}
+			of[w] = append(of[w], s.run.Name)
 		}
-		c.examineSide(s)
+	}
+	for _, w := range said {
+		c.warn("%s: %s", strings.Join(slices.Compact(of[w]), ", "), w)
 	}
 	if c.target != nil {
 		c.examinePair()
@@ -42,8 +50,8 @@ func (s *side) perRank() int {
 	return slices.Min(n)
 }
 
-// examineSide refuses a run that has nothing to compare, and warns of what it lacks.
-func (c *examiner) examineSide(s *side) {
+// examineSide refuses a run that has nothing to compare, and returns what it lacks.
+func (c *examiner) examineSide(s *side) (lacks []string) {
 	name := s.run.Name
 	switch n := s.perRank(); {
 	case len(s.run.ranks) == 0:
@@ -61,11 +69,12 @@ func (c *examiner) examineSide(s *side) {
 		c.refuse("%s has no GPU activity", name)
 	}
 	if !s.run.Ranges {
-		c.warn("%s has no NVTX ranges: profile with -t cuda,nvtx to see operations", name)
+		lacks = append(lacks, "no NVTX ranges: profile with -t cuda,nvtx to see operations")
 	}
 	if replays := s.figures[graphLaunches].mean; replays > 0 {
-		c.warn("%s holds whole graph replays: the kernels in them are not in the figures of kernels", name)
+		lacks = append(lacks, "whole graph replays: the kernels in them are not in the figures of kernels")
 	}
+	return lacks
 }
 
 // gpus is the number of GPUs of all ranks.

@@ -44,7 +44,7 @@ func (t *tester) compareRows() {
 	t.Wait, t.Held = []WaitRow{}, []IdleRow{}
 	if t.hasWaits() {
 		t.Wait = t.waitRows()
-		t.Held = idleRows(t.itemRows(waitTimes, func(s *side) map[string]*item { return s.held }))
+		t.Held = idleRows(t.itemRows(idleTimes, func(s *side) map[string]*item { return s.held }))
 		t.Summary = append(t.Summary, figure(waitTime), figure(workTime), figure(hostHeld), figure(imbalanceTime))
 	}
 	t.Rare = t.rareRows()

@@ -151,7 +151,7 @@ func (s *side) measureHeld(idle, waits map[string][]int) map[string]*item {
 				s.each(waitTimes, id, t.addIdle)
 			}
 			if t.found {
-				held[cause] = s.item(waitTimes, 0, t)
+				held[cause] = s.item(idleTimes, 0, t)
 			}
 		}
 	}
