@@ -9,7 +9,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 )
 
 //go:embed data/patterns.toml
@@ -107,7 +107,7 @@ func (e *Entry) enough(numbers map[string]float64) bool {
 // none; why is as package idle names it.
 func TreatmentOf(why string) *Entry {
 	if name, ok := strings.CutPrefix(why, "os:"); ok {
-		why = "os:" + native.ClassOf(name)
+		why = "os:" + cudaname.ClassOS(name)
 	}
 	for k := range Catalogue() {
 		if e := &Catalogue()[k]; e.What != "" && slices.Contains(e.Is, "why:"+why) {

@@ -12,7 +12,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/names/native"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -128,7 +127,7 @@ func (f *gathering) idle(paused map[string]bool) {
 				s.why = why.String()
 			}
 			if name := f.c.sites.Calls.Text(why.Name()); why.Name() >= 0 {
-				s.why, names[s] = "os:"+native.ClassOf(name), name
+				s.why, names[s] = "os:"+cudaname.ClassOS(name), name
 			}
 			s.is = f.words(v, t.Key, &s, why, followers)
 			times[s] += t.Ns
@@ -203,7 +202,7 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
 	if unseen > 0 {
 		one.Numbers["unseen_idle_us"] = us(unseen)
 	}
-	if s.cause >= idle.Launch && s.cause <= idle.API && strings.HasSuffix(s.why, ":"+native.Lock) {
+	if s.cause >= idle.Launch && s.cause <= idle.API && strings.HasSuffix(s.why, ":"+cudaname.Lock) {
 		one.Numbers["called_idle_us"] = us(ns)
 	}
 	if os != "" {

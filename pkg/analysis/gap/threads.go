@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
-	"github.com/hostbound/hostbound/pkg/names/native"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -93,7 +92,7 @@ func (w *threadWatch) Add(b *event.Batch) {
 					}
 				}
 			case event.OS:
-				t.in(at, rowName(b, i), native.Asks(rowName(b, i)))
+				t.in(at, rowName(b, i), cudaname.Asks(rowName(b, i)))
 			default:
 				class, _ := b.Class.Get(i)
 				t.launches = t.launches || class == event.Launch || class == event.GraphLaunch

@@ -34,13 +34,13 @@
 
 package idle
 
-import "github.com/hostbound/hostbound/pkg/names/native"
+import "github.com/hostbound/hostbound/pkg/names/cudaname"
 
 // Why is why a thread did not go on.
 type Why int32
 
 // The answers. Blocked, Preempted and In are followed by one for each class of calls, in the
-// order of native.Classes. Preempted is as text what Blocked is, and means that the call is
+// order of cudaname.OSClasses. Preempted is as text what Blocked is, and means that the call is
 // one that does not wait: the thread has lost its CPU in it.
 const (
 	None Why = iota // not asked
@@ -73,11 +73,11 @@ func (w Why) String() string {
 	case w >= Call:
 		return "os:"
 	case w >= In:
-		return "in:" + native.Classes[w-In]
+		return "in:" + cudaname.OSClasses[w-In]
 	case w >= Preempted:
-		return "blocked:" + native.Classes[w-Preempted]
+		return "blocked:" + cudaname.OSClasses[w-Preempted]
 	case w >= Blocked:
-		return "blocked:" + native.Classes[w-Blocked]
+		return "blocked:" + cudaname.OSClasses[w-Blocked]
 	}
 	return whyNames[w]
 }
@@ -102,10 +102,10 @@ func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 func (w Why) MayWait() bool { return !w.OnCPU() && !w.Lost() }
 
 // forOthers are the classes of calls in which a thread goes on when another one, or another
-// process, has done something, by their index in native.Classes.
+// process, has done something, by their index in cudaname.OSClasses.
 var forOthers = func() (is [maxClasses]bool) {
-	for k, class := range native.Classes {
-		is[k] = class == native.Wait || class == native.IO || class == native.Join
+	for k, class := range cudaname.OSClasses {
+		is[k] = class == cudaname.Wait || class == cudaname.IO || class == cudaname.Join
 	}
 	return is
 }()
@@ -167,7 +167,7 @@ func NewHostState(at int64, calls bool) *HostState {
 func (h *HostState) Hold(by Overhead, end int64) { h.held[by], h.observed = max(h.held[by], end), true }
 
 // Call observes a call of the system's libraries, of the class with an index in
-// native.Classes, and the number of its name; waits reports whether it may wait.
+// cudaname.OSClasses, and the number of its name; waits reports whether it may wait.
 func (h *HostState) Call(start, end int64, class, name int32, waits bool) {
 	if end <= start {
 		return

@@ -207,12 +207,12 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	return host
 }
 
-// osClasses are the classes of calls of the system's libraries, as native.Classes.
+// osClasses are the classes of calls of the system's libraries, as cudaname.OSClasses.
 var osClasses = []event.Class{
 	event.OSLock, event.OSWait, event.OSJoin, event.OSSleep, event.OSIO, event.OSDriver, event.OSMemory, event.OSFile, event.Other,
 }
 
-// osIndex are the indices of classes in native.Classes, that of other for those that are none.
+// osIndex are the indices of classes in cudaname.OSClasses, that of other for those that are none.
 var osIndex = func() []int32 {
 	all := make([]int32, len(event.Classes))
 	for class := range all {
@@ -223,7 +223,7 @@ var osIndex = func() []int32 {
 	return all
 }()
 
-// osClass returns the index of a class in native.Classes, that of other for one that is
+// osClass returns the index of a class in cudaname.OSClasses, that of other for one that is
 // not known.
 func osClass(class event.Class) int32 {
 	if class < 0 || int(class) >= len(osIndex) {

@@ -3,7 +3,7 @@ package idle
 import (
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
@@ -31,7 +31,7 @@ func NewSites() *Sites {
 // mayWait reports whether a call of the system, by its number in Calls, may wait.
 func (s *Sites) mayWait(call int32) bool {
 	for n := int32(len(s.waiting)); n <= call; n++ {
-		s.waiting = append(s.waiting, native.Waits(s.Calls.Text(n)))
+		s.waiting = append(s.waiting, cudaname.Waits(s.Calls.Text(n)))
 	}
 	return s.waiting[call]
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -73,11 +73,11 @@ func (w *whys) observe(th *whyTime, r *row) {
 	case event.Run:
 		th.state.Run(r.end, r.node)
 	case event.OS:
-		class := slices.Index(native.Classes, r.class.String())
+		class := slices.Index(cudaname.OSClasses, r.class.String())
 		if class < 0 {
-			class = slices.Index(native.Classes, native.Other)
+			class = slices.Index(cudaname.OSClasses, cudaname.Other)
 		}
-		th.state.Call(r.start, r.end, int32(class), r.name, native.Waits(w.names[r.name].text))
+		th.state.Call(r.start, r.end, int32(class), r.name, cudaname.Waits(w.names[r.name].text))
 	case event.Overhead:
 		switch r.class {
 		case event.ByProfiler:

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
-	"github.com/hostbound/hostbound/pkg/names/native"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -222,11 +221,11 @@ func (c *chains) frame(key frameKey) int32 {
 	function, module := c.strings.str(c.strings.find(key.function)), c.strings.str(c.strings.find(key.module))
 	// What is not resolved has its address for a name.
 	unnamed := key.unresolved || strings.HasPrefix(function, "0x")
-	family, inside := native.Family(function, module)
+	family, inside := cudaname.Family(function, module)
 	k := int32(len(c.known))
 	c.numbers[key] = k
 	c.known = append(c.known, frame{
-		native.Frame(function, module, !unnamed), family, inside, unnamed, !unnamed && family == event.GC && native.Collectors(function),
+		cudaname.Frame(function, module, !unnamed), family, inside, unnamed, !unnamed && family == event.GC && cudaname.Collectors(function),
 	})
 	return k
 }

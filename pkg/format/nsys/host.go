@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -54,7 +54,7 @@ func (a *adder) addOSCalls(p *chunk, b *block, rows []int32) {
 func (n *namer) osCall(id int64) nameEntry {
 	name := n.report.strings.find(id)
 	if text := n.report.strings.str(name); name != noString && isCallName(text) {
-		return nameEntry{name, int64(event.ClassCode(native.ClassOf(text)))}
+		return nameEntry{name, int64(event.ClassCode(cudaname.ClassOS(text)))}
 	}
 	return nameEntry{noString, int64(event.Other)}
 }
@@ -290,14 +290,14 @@ func (c *census) findCallers(loaders []*loader) {
 	}
 }
 
-// asks reports whether calls of a name are those in which a thread spins (see native.Asks).
+// asks reports whether calls of a name are those in which a thread spins (see cudaname.Asks).
 func (n *namer) asks(name int64) bool {
 	is, known := n.asking[name]
 	if !known {
 		if n.asking == nil {
 			n.asking = map[int64]bool{}
 		}
-		is = native.Asks(n.report.strings.str(n.report.strings.find(name)))
+		is = cudaname.Asks(n.report.strings.str(n.report.strings.find(name)))
 		n.asking[name] = is
 	}
 	return is

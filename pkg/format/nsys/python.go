@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/names/native"
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -133,7 +133,7 @@ func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 		if function == "" || file == "" || line > maxLine {
 			return "", false
 		}
-		frames = append(frames, native.Python(function, file, int64(line)))
+		frames = append(frames, cudaname.Python(function, file, int64(line)))
 	}
 	if len(frames) > maxStackDepth { // the leaf comes first
 		frames = append(frames[:maxStackDepth], cutFrame)

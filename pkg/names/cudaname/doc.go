@@ -1,5 +1,7 @@
 // Package cudaname knows the names that a profile is full of: it gives CUDA API
-// calls their canonical form and sorts calls and kernels into classes.
+// calls their canonical form and sorts calls and kernels into classes. What is not CUDA's
+// but stands beside it in a profile is here, too: HIP's calls, calls of the operating
+// system's libraries (osname.go), and functions and modules in stacks (stack.go).
 //
 // All functions are pure and total: any string has a class, and a name nobody
 // has heard of is [Other]. They are meant to be called once a distinct name, not

@@ -1,11 +1,11 @@
-package native
+package cudaname
 
 import (
 	"fmt"
 	"testing"
 )
 
-func TestClassOf(t *testing.T) {
+func TestClassOS(t *testing.T) {
 	for class, names := range map[string][]string{
 		Lock:   {"pthread_mutex_lock", "pthread_rwlock_rdlock", "__pthread_mutex_timedlock", "pthread_spin_lock"},
 		Wait:   {"pthread_cond_timedwait", "sem_wait", "futex", "futex_wait", "pthread_barrier_wait"},
@@ -18,7 +18,7 @@ func TestClassOf(t *testing.T) {
 		Other:  {"", "_", "pthread_create", "waitfor", "sleepy", "brkpoint", "ioctls", "backtrace", "sched_yield"},
 	} {
 		for _, name := range names {
-			if got := ClassOf(name); got != class {
+			if got := ClassOS(name); got != class {
 				t.Errorf("%s is %s, want %s", name, got, class)
 			}
 		}
@@ -36,7 +36,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-func ExampleClassOf() {
-	fmt.Println(ClassOf("__pthread_mutex_lock"), ClassOf("epoll_wait"), ClassOf("fsync"))
+func ExampleClassOS() {
+	fmt.Println(ClassOS("__pthread_mutex_lock"), ClassOS("epoll_wait"), ClassOS("fsync"))
 	// Output: lock io file
 }

@@ -17,7 +17,7 @@
 // A class says what such a call may wait for, not that the thread waited: fread is off the
 // CPU for four fifths of its time, mmap for a thirtieth.
 
-package native
+package cudaname
 
 import (
 	"regexp"
@@ -25,7 +25,7 @@ import (
 	"sync"
 )
 
-// The classes.
+// The classes of calls of the operating system's libraries, besides [Other].
 const (
 	Lock   = "lock"
 	Wait   = "wait"
@@ -35,14 +35,13 @@ const (
 	Driver = "driver"
 	Memory = "memory"
 	File   = "file"
-	Other  = "other"
 )
 
-// Classes are all classes, in the order in which they are tried.
-var Classes = []string{Lock, Wait, Join, Sleep, IO, Driver, Memory, File, Other}
+// OSClasses are all classes, in the order in which they are tried.
+var OSClasses = []string{Lock, Wait, Join, Sleep, IO, Driver, Memory, File, Other}
 
-// patterns are compiled when a call is first classified: most recordings have none.
-var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+// osPatterns are compiled when a call is first classified: most recordings have none.
+var osPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		Lock:   regexp.MustCompile(`^pthread_(mutex|rwlock|spin)_`),
 		Wait:   regexp.MustCompile(`^(pthread_(cond|barrier)_|sem_|futex)`),
@@ -56,24 +55,24 @@ var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
-// ClassOf returns the class of a call by its name. It is meant to be asked once for a name,
+// ClassOS returns the class of a call by its name. It is meant to be asked once for a name,
 // not once for a row.
-func ClassOf(name string) string {
+func ClassOS(name string) string {
 	name = strings.TrimLeft(name, "_")
-	for _, class := range Classes {
-		if p := patterns()[class]; p != nil && p.MatchString(name) {
+	for _, class := range OSClasses {
+		if p := osPatterns()[class]; p != nil && p.MatchString(name) {
 			return class
 		}
 	}
 	return Other
 }
 
-// prompt matches the calls of those classes that come back at once, whatever others do.
-var prompt = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
+// promptCalls matches the calls of those classes that come back at once, whatever others do.
+var promptCalls = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
 
 // Waits reports whether a call may wait at all. Who is off its CPU in one that does not had to
 // give that up: in pthread_cond_signal to the thread that it woke, say.
-func Waits(name string) bool { return !prompt.MatchString(strings.TrimLeft(name, "_")) }
+func Waits(name string) bool { return !promptCalls.MatchString(strings.TrimLeft(name, "_")) }
 
 var asks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|sched_yield|pthread_yield)$`)

@@ -1,4 +1,4 @@
-// Symbol says what functions in the stacks of host threads are called, and to
+// Stack says what functions in the stacks of host threads are called, and to
 // which family they belong: what kind of work a thread does while it is in them.
 //
 // # Frames
@@ -24,7 +24,7 @@
 // function without a symbol by the interpreter that it lies in alone: most of the collector is
 // without where Python was stripped; see [Collectors].
 
-package native
+package cudaname
 
 import (
 	"regexp"
@@ -35,8 +35,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// rule says which functions, or which modules, are of a family.
-type rule struct {
+// family says which functions, or which modules, are of a family.
+type family struct {
 	family    event.Class
 	functions *regexp.Regexp // nil for any
 	modules   *regexp.Regexp // nil for any
@@ -45,10 +45,10 @@ type rule struct {
 
 func match(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
-// rules are in the order in which they are tried. They are compiled when a stack is first
+// families are in the order in which they are tried. They are compiled when a stack is first
 // looked at: most recordings have none.
-var rules = sync.OnceValue(func() []rule {
-	return []rule{
+var families = sync.OnceValue(func() []family {
+	return []family{
 		// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
 		// types' own functions that list what an object refers to among it: nobody else calls these.
 		{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
@@ -86,7 +86,7 @@ func Module(path string) string { return path[strings.LastIndexAny(path, `/\`)+1
 // it holds for all that the function calls. One that is not known has the name "".
 func Family(function, module string) (family event.Class, inside bool) {
 	module = Module(module)
-	for _, r := range rules() {
+	for _, r := range families() {
 		if (r.functions == nil || r.functions.MatchString(function)) && (r.modules == nil || r.modules.MatchString(module)) {
 			return r.family, r.inside
 		}
