@@ -18,12 +18,14 @@ func (r ended) checkCounts() {
 			most, other = apart, fmt.Sprintf("%d %s", count, what)
 		}
 	}
+	shown := n + max(0, r.more) // iterations by markers
 	if m := int(r.markers.ids); m > 0 && r.plan.method != NVTX {
 		say(m, "forward-step markers")
+		shown = m
 	}
+	r.unlikeMarkers = float64(max(n-shown, shown-n-r.eager.steps)) > (1-minCover)*float64(n)
 	switch r.plan.method {
 	case NVTX:
-		r.lacksMarkers = float64(r.more) > (1-minCover)*float64(n)
 		say(n+r.more, "forward passes by what is launched")
 		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
 			say(n+shared, "markers with those apart that several threads have at once")

@@ -72,15 +72,15 @@ type pauses struct {
 
 // isolated is what there is of steps.
 type isolated struct {
-	open         bool // a segment, and a step in it, is open
-	step         openStep
-	recent       []openStep // steps before it that a range or a replay may still prolong
-	segments     []segment
-	unclear      []string // of each closed segment why its structure was not clear
-	sizes        []int32  // of all steps
-	more         int      // at the end: how many more forward passes are launched than there are markers
-	lacksMarkers bool     // in more than a tenth of its steps there is an iteration without one
-	kernels      []int32  // of all steps, by structure
+	open          bool // a segment, and a step in it, is open
+	step          openStep
+	recent        []openStep // steps before it that a range or a replay may still prolong
+	segments      []segment
+	unclear       []string // of each closed segment why its structure was not clear
+	sizes         []int32  // of all steps
+	more          int      // at the end: how many more forward passes are launched than there are markers
+	unlikeMarkers bool     // markers show other iterations than more than a tenth of its steps
+	kernels       []int32  // of all steps, by structure
 }
 
 // openStep is a step whose row is still held.

@@ -214,7 +214,7 @@ func (w *Walker) setWindow(b *event.Batch, i int) {
 	}
 	w.Unclear = !b.Step.Valid.Get(i)
 	class, ok := b.Class.Get(i)
-	w.Window.LacksMarkers = ok && class == event.StepMarker
+	w.Window.UnlikeMarkers = ok && class == event.StepMarker
 }
 
 // addStep ends the open step, if there is one, and begins that of row i.

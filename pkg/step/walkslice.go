@@ -125,11 +125,12 @@ type Segment struct {
 type Window struct {
 	Start, End int64 // ns
 	CommonSize int64 // the most frequent size of steps
-	// LacksMarkers tells that more than a tenth of the steps, found by markers, hold an
-	// iteration more, which has none. The window row has the class step then.
-	LacksMarkers bool
-	Steps        int64 // of the rank when they were identified, before any choice
-	segment      int64 // number of the benchmark segment, -1: none
+	// UnlikeMarkers tells that forward-step markers show other iterations than these, of more than
+	// a tenth: of steps found by markers so many hold one more, which has none. The window row
+	// has the class step then.
+	UnlikeMarkers bool
+	Steps         int64 // of the rank when they were identified, before any choice
+	segment       int64 // number of the benchmark segment, -1: none
 }
 
 // Benchmark returns the index of the benchmark segment, -1 where there is none,

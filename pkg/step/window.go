@@ -221,7 +221,7 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 	if w.segment >= 0 {
 		b.Segment.Set(i, int64(w.segment))
 	}
-	if r.lacksMarkers && b.Columns.Has(event.ColClass) {
+	if r.unlikeMarkers && b.Columns.Has(event.ColClass) {
 		b.Class.Set(i, event.StepMarker)
 	}
 	return nil

@@ -49,9 +49,6 @@ const (
 	// minSteps is how many steps of a rank a comparison needs: as many as make a benchmark
 	// segment (specification, section 3).
 	minSteps = 5
-	// perMarker is how many steps a forward-step marker may have, where steps were found by
-	// other means: some markers may be lost, but not every third.
-	perMarker = 1.5
 	// otherModel is the share of GPU time in kernels of names that the other side lacks, and
 	// that of the number of kernels per step, from which on the model or its build is another
 	// one. Measured: 0.89 between the models of testdata/h100, below 0.01 between its runs of one.

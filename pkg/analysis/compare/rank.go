@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
@@ -25,9 +24,6 @@ type step struct {
 	gen    int32 // likewise
 	size   int32 // the number of its allreduce kernels, or 1
 	phase  event.Phase
-	// markers is how many forward-step markers start in the period, decoding how many
-	// of them are of no context requests.
-	markers, decoding int32
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
@@ -43,16 +39,16 @@ func (s *step) Put(v []int64) []int64 {
 		cut = 1
 	}
 	return s.work.Put(append(v, s.period, s.extent, s.busy, s.inter, s.gpu,
-		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut, int64(s.markers), int64(s.decoding)))
+		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut))
 }
 
 // Take takes what Put has appended.
 func (s *step) Take(v []int64) {
 	*s = step{
 		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4],
-		ctx: int32(v[5]), gen: int32(v[6]), size: int32(v[7]), phase: event.Phase(v[8] >> 1), cut: v[8]&1 != 0, markers: int32(v[9]), decoding: int32(v[10]),
+		ctx: int32(v[5]), gen: int32(v[6]), size: int32(v[7]), phase: event.Phase(v[8] >> 1), cut: v[8]&1 != 0,
 	}
-	s.work.Take(v[11:])
+	s.work.Take(v[9:])
 }
 
 const unknown = -1
@@ -70,9 +66,7 @@ type rank struct {
 
 	idle    attribution
 	sites   *idle.Sites
-	markers *marker.Set // that steps were found by
 	segment int64       // start of the open one
-	marked  int64       // when the last forward-step marker began
 	now     steps.Slice // under way
 	began   int64       // busy time before it
 	pending int64       // busy time in pending slices
@@ -86,7 +80,7 @@ type rank struct {
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
 func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, sites: sites, markers: cmp.Or(markers, marker.Presets), marked: none, segment: none, sections: sectionsIn(run.store), store: run.store}
+	r := &rank{id: id, busy: busy, due: never, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
@@ -247,7 +241,6 @@ func (r *rank) busyUntil(t int64) int64 {
 // interpreter lock are left out: what is nested in them counts as nested in what
 // is around them.
 func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
-	r.observeMarker(b, i, t)
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
 	}
@@ -264,23 +257,6 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 		around = r.opens.all[parent].name
 	}
 	r.sections[operations].at(name).place.vote(around)
-}
-
-// observeMarker counts a range that is a forward-step marker.
-func (r *rank) observeMarker(b *event.Batch, i int, t int64) {
-	k := r.stepOf(b, i)
-	if class, _ := b.Class.Get(i); k == noStep || class != event.StepMarker && r.markers == marker.Presets {
-		return
-	}
-	counts, ok := r.markers.Parse(string(b.Name.Get(i)))
-	if !ok || r.marked != none && t-r.marked <= steps.MergeMarkers {
-		return
-	}
-	r.marked = t
-	s := r.steps.Last()
-	if s.markers++; counts.Ctx == 0 {
-		s.decoding++
-	}
 }
 
 // closeRanges closes the ranges that end at t or before, in the order of their ends.

@@ -45,14 +45,14 @@ type profile struct {
 	store    *store // that these are in
 	from, to int    // the steps of the benchmark segment
 	counts   bool   // numbers of requests are known in the benchmark segment
-	lacks    bool   // markers of many iterations are missing
+	unlike   bool   // steps are not those that markers show
 }
 
 // profile returns what is left of a rank whose rows have ended.
 func (r *rank) profile() *profile {
 	p := r.measured(r.walk.BenchmarkSteps())
 	if w := r.walk.Window; w != nil {
-		p.size, p.lacks = w.CommonSize, w.LacksMarkers
+		p.size, p.unlike = w.CommonSize, w.UnlikeMarkers
 	}
 	for _, k := range r.walk.Steady() {
 		p.steady = append(p.steady, int32(k))
