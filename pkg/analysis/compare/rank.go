@@ -82,7 +82,7 @@ type rank struct {
 func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
 	r := &rank{id: id, busy: busy, due: never, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
-		BusyAll: busy>>event.Memcpy&1 != 0, PerSite: true, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
+		BusyAll: busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
 	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))

@@ -1,15 +1,11 @@
 package gap
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // A thread is said to run while launching threads wait for others where its share of that
@@ -38,14 +34,6 @@ type Meanwhile struct {
 	Lift        float64 `json:"lift"`
 }
 
-// who is the thread.
-func (m *Meanwhile) who() who {
-	if m.Rank == nil {
-		return who{noRank, m.Thread}
-	}
-	return who{*m.Rank, m.Thread}
-}
-
 // named is the thread as text.
 func (m *Meanwhile) named() string {
 	if m.Rank == nil {
@@ -70,89 +58,6 @@ type Placement struct {
 	FarUs    *float64 `json:"far_from_gpu_us"`
 	GPUNodes []int32  `json:"gpu_numa_nodes"`
 	OnCPUUs  float64  `json:"on_cpu_us"` // the time that it was on a CPU
-}
-
-// besides adds up what threads of a rank did in its window, by thread id.
-func (v *view) besides() (all []idle.ThreadBeside, window int64) {
-	v.idle.EachBeside(func(t idle.ThreadBeside) {
-		if !v.has(&v.scopes[t.Group]) {
-			return
-		}
-		k := slices.IndexFunc(all, func(o idle.ThreadBeside) bool { return o.Thread == t.Thread })
-		if k < 0 {
-			all = append(all, t)
-			return
-		}
-		all[k].Add(t.Beside)
-	})
-	slices.SortFunc(all, func(a, b idle.ThreadBeside) int { return cmp.Compare(a.Thread, b.Thread) })
-	for k := range v.scopes {
-		if v.has(&v.scopes[k]) {
-			window += v.sums[k].ns
-		}
-	}
-	return all, window
-}
-
-// beside fills in what other threads did while launching threads waited, and where those
-// ran.
-func (c *computer) beside(rep *Idle, views []*view) {
-	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
-	for _, v := range views {
-		all, window := v.besides()
-		var waited int64
-		for _, t := range all {
-			waited += t.Waited
-		}
-		for _, t := range all {
-			if m, ok := meanwhile(v.id, t.Thread, t.OnCPU, waited, t.Ran, window); ok {
-				rep.Meanwhile = append(rep.Meanwhile, m)
-			}
-			if t.Launches && t.Ran > 0 && v.idle.Placed() {
-				p := Placement{Rank: v.id, Thread: t.Thread, Migrations: t.Moves, OnCPUUs: us(t.Ran)}
-				p.locate(placesOf(c.header, v.id), &t.Beside)
-				if v.steps > 0 {
-					p.PerStep = perStep(float64(t.Moves), v.steps)
-				}
-				rep.Placement = append(rep.Placement, p)
-			}
-		}
-	}
-	rep.Meanwhile = append(rep.Meanwhile, c.elsewhere.meanwhile(views)...)
-	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
-	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
-}
-
-// placesOf returns where the CPUs and GPUs of a rank are.
-func placesOf(h *event.Header, rank int32) (p idle.Places) {
-	if rep := h.Report(rank); rep != nil {
-		p.Sockets, p.Nodes = rep.Sockets, rep.Nodes
-	}
-	if f := h.RankFacts(rank); f != nil {
-		p.GPUNodes = f.GPUNodes
-	}
-	return p
-}
-
-// locate says how the thread ran between sockets, and away from the GPUs.
-func (p *Placement) locate(places idle.Places, b *idle.Beside) {
-	if places.Sockets != nil {
-		p.Crossings = &b.Crossings
-	}
-	if places.Nodes != nil && len(places.GPUNodes) > 0 {
-		p.FarUs, p.GPUNodes = new(us(b.Far)), places.GPUNodes
-	}
-}
-
-// meanwhile says what a thread did while launching threads waited for so long: it was on a
-// CPU for beside of that, and for ran of the window; ok is false where that is no more than
-// else.
-func meanwhile(rank int32, thread, beside, waited, ran, window int64) (m Meanwhile, ok bool) {
-	m = Meanwhile{Rank: &rank, Thread: thread, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
-	if m.WindowShare > 0 {
-		m.Lift = m.Share / m.WindowShare
-	}
-	return m, m.Lift >= minLift && m.Share >= minBesideShare
 }
 
 // besideSections says both for people.

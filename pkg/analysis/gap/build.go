@@ -103,15 +103,12 @@ func (c *computer) warn(rep *Report, views []*view) {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
 		}
 		forgotten += v.idle.Forgotten()
-		if !v.idle.Placed() {
+		if v.unplaced {
 			add("rank %d: of more than 1 %% of the time that its threads were on a CPU it is not recorded on which one: where launching threads ran is not told", v.id)
 		}
 	}
 	if forgotten > 0 {
 		add("of %s of idle time in long gaps it is not known what the launching thread did", report.Micros(us(forgotten)))
-	}
-	if c.elsewhere.full {
-		add("threads of other processes came to a CPU more than %d times: which of them ran while launching threads waited is not known", maxOtherRuns)
 	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)

@@ -86,10 +86,9 @@ type computer struct {
 
 	canFollow bool // ranks may wait for the one that fetches requests
 
-	elsewhere elsewhere       // threads of processes that are no ranks, or other ranks
-	threads   *threadWatch    // what they do as a whole
-	trace     *replay.Trace   // of the same rows, for what findings bring
-	marked    map[string]bool // names of forward-step markers, at the end
+	threads *threadWatch    // what they do as a whole
+	trace   *replay.Trace   // of the same rows, for what findings bring
+	marked  map[string]bool // names of forward-step markers, at the end
 
 	ranks []*rank
 	rows  int64
@@ -115,7 +114,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
 	c.trace = replay.New(h, c.store)
 	c.trace.Sample()
-	c.threads = newThreadWatch(h)
+	c.threads = newThreadWatch(h, c.store)
 	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
 	sites := idle.NewSites()
 	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
@@ -142,7 +141,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	default:
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
-	c.canFollow, c.elsewhere = canFollow(h), newElsewhere(h)
+	c.canFollow = canFollow(h)
 	c.compared = c.stepped && h.NumRanks() > 1
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {
@@ -163,7 +162,6 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 // add hands the rows of a batch to their ranks, a run of one rank at a time.
 func (c *computer) add(b *event.Batch) error {
 	c.threads.Add(b)
-	c.elsewhere.add(b)
 	if err := c.trace.Add(b); err != nil {
 		return err
 	}

@@ -20,9 +20,6 @@ const (
 	saturated = 0.9
 	// spinning, 50 %: "most of": the share of the run in calls that ask again and again.
 	spinning = 0.5
-	// maxOtherRuns is how many runs on a CPU of threads of other processes are kept, of processes
-	// that are no ranks and of ranks each, some 10 MB: of more nothing is known.
-	maxOtherRuns = 1 << 18
 	// maxStops is how many stops of a process are kept, the first ones.
 	maxStops = 1 << 16
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // noRank is the number of processes without a GPU.
@@ -17,7 +18,8 @@ const noRank = -1
 // limit on CPU time.
 //
 // It reads rows of the kinds run, os and api in the order of their start within a process, keeps a
-// few numbers of each thread, and of each process the instants at which threads came back.
+// few numbers of each thread, of each process the instants at which threads came back, and in a
+// store the runs of all threads, for what they do while launching threads wait (company.go).
 //
 // # Stopped
 //
@@ -31,6 +33,8 @@ type threadWatch struct {
 	header    *event.Header
 	processes map[int32]*threadGroup
 	threads   map[who]*watchedThread
+	list      []who      // by the number of the thread
+	runs      *spill.Log // on known CPUs, by that number
 	last      *watchedThread
 	lastWho   who
 }
@@ -50,6 +54,7 @@ type threadStop struct {
 // watchedThread is what is known of one.
 type watchedThread struct {
 	process  *threadGroup
+	number   int64
 	ran      int64
 	run      timeSpan // the last on a CPU
 	call     timeSpan // the call that ends last
@@ -63,8 +68,8 @@ type watchedThread struct {
 type timeSpan struct{ from, to int64 }
 
 // newThreadWatch begins to watch a run. It watches nothing where the recording has no runs of threads.
-func newThreadWatch(h *event.Header) *threadWatch {
-	return &threadWatch{header: h, processes: map[int32]*threadGroup{}, threads: map[who]*watchedThread{}}
+func newThreadWatch(h *event.Header, store *spill.Store) *threadWatch {
+	return &threadWatch{header: h, processes: map[int32]*threadGroup{}, threads: map[who]*watchedThread{}, runs: store.NewLog(3, 0)}
 }
 
 // Add observes the rows of a batch.
@@ -80,17 +85,19 @@ func (w *threadWatch) Add(b *event.Batch) {
 				continue
 			}
 			t := w.thread(b, i, id)
+			cpu, known := int32(0), kind != event.Run
+			if !known && b.Columns.Has(event.ColCPU) {
+				if cpu, known = b.CPU.Get(i); known {
+					w.runs.Add(t.number, b.Start.Values[i], b.End.Values[i], int64(cpu))
+				}
+			}
 			at := timeSpan{max(b.Start.Values[i], t.process.in.from), min(b.End.Values[i], t.process.in.to)}
-			if at.from >= at.to {
+			if at.from >= at.to || !known {
 				continue
 			}
 			switch kind {
 			case event.Run:
-				if b.Columns.Has(event.ColCPU) {
-					if _, known := b.CPU.Get(i); known {
-						t.on(at, id)
-					}
-				}
+				t.on(at, id)
 			case event.OS:
 				t.in(at, rowName(b, i), cudaname.Asks(rowName(b, i)))
 			default:
@@ -121,7 +128,8 @@ func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
 			p = &threadGroup{in: w.span(rank)}
 			w.processes[rank] = p
 		}
-		t = &watchedThread{process: p, polls: map[string]int64{}}
+		t = &watchedThread{process: p, polls: map[string]int64{}, number: int64(len(w.list))}
+		w.list = append(w.list, of)
 		w.threads[of] = t
 	}
 	w.last, w.lastWho = t, of

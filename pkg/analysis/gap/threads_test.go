@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // watch is what is known of a simulated run.
@@ -21,7 +22,7 @@ func watch(t *testing.T, change func(*sim.Config)) *threadWatch {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	w := newThreadWatch(src.Header())
+	w := newThreadWatch(src.Header(), spill.NewStore(1<<20))
 	if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestLimitedRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer src.Close()
-		w := newThreadWatch(src.Header())
+		w := newThreadWatch(src.Header(), spill.NewStore(1<<20))
 		if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
 			t.Fatal(err)
 		}

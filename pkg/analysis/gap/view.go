@@ -18,6 +18,7 @@ type view struct {
 	from, to int        // the steps that count
 	steps    int64      // how many these are
 	only     int32      // the segment that they are of, -1: all
+	unplaced bool       // it is not known of nearly all runs on which CPU they were
 }
 
 // views returns the ranks that have a window, in order.
@@ -104,6 +105,7 @@ func (v *view) eachStepTotal(f func(of *scope, t *idle.Total)) {
 func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 	v.idle.Each(v.stepsEnd(), func(s idle.Sample) {
 		if k := v.slices[s.Slice].step; k >= 0 && v.inWindow(k) {
+			s.Key = v.c.sites.WithoutSite(s.Key)
 			f(k, &s)
 		}
 	})

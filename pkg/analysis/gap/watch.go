@@ -38,6 +38,7 @@ func (w *Watch) Close() (*Report, error) {
 	for _, r := range w.c.ranks {
 		r.seal()
 	}
+	w.c.threads.runs.Seal()
 	if err := w.c.trace.Finish(w.c.stepsOf); err != nil {
 		return nil, err
 	}

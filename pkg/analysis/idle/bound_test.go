@@ -29,7 +29,7 @@ func TestAllAppeared(t *testing.T) {
 	eventtest.Sort(rows)
 	var want map[string]int64
 	for _, gpus := range []int{0, 2, 3} {
-		r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), MaxStates: 64, GPUs: gpus, PerSite: true})
+		r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), MaxStates: 64, GPUs: gpus})
 		r.Cut(0, 0)
 		src := eventtest.Source(eventtest.Header(rows), rows, 20)
 		if err := event.Each(src, func(b *event.Batch) error { r.Observe(b, 0, b.Len); return nil }); err != nil {

@@ -36,8 +36,7 @@
 // nobody asks. Where a thread waits for the interpreter lock its key says who holds it, and
 // what that thread does ([Sites.Holder]).
 //
-// With the option Beside it is also known what the other threads of the process do while a
-// launching thread waits for others, and where threads run ([Rank.EachBeside]).
+// With the option Waits it is also known when launching threads waited for others ([Rank.EachWait]).
 //
 // # In-step and inter-step
 //
@@ -58,7 +57,7 @@
 // the samples, (slice, key, inter-step, ns), and [Rank.EachTotal] the sums by group.
 //
 //	sites := idle.NewSites()
-//	r := idle.NewRank(sites, idle.Options{PerSite: true, Method: h.Isolation.Method})
+//	r := idle.NewRank(sites, idle.Options{Method: h.Isolation.Method})
 //	…
 //	r.Cut(start, group)         // before the rows of a step
 //	r.Step(start, end)          // its row
@@ -71,8 +70,8 @@
 //
 // An idle gap needs what all threads did since it began, because only its end tells
 // which of them matters. So the states of threads are kept, 262,144 for a rank; of a gap that
-// reaches back before these nobody knows what threads did ([Rank.Forgotten]). Samples are kept for the causes that occur in a slice only, with PerSite
-// for the sites; totals for the sites of a group. Samples, sums and what gaps left in
+// reaches back before these nobody knows what threads did ([Rank.Forgotten]). Samples are kept for the sites that occur in a slice only; totals for
+// the sites of a group. Samples, sums and what gaps left in
 // slices before are rows in the store of the options; in memory are 16 bytes for each
 // slice.
 package idle

@@ -39,15 +39,13 @@ func (r *Rank) Free(k Key) bool {
 // holds, or may hold, has lost no CPU.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
 	if !r.opt.Why || cause != GIL {
-		r.company.observe(from, to, waiting, why)
+		r.company.observe(from, to, why)
 		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
 	for from < to {
 		by, end := r.locks.holder(from, to, waiting)
-		if why.ForOthers() {
-			r.company.observe(from, end, waiting, why)
-		}
+		r.company.observe(from, end, why)
 		if by == nil {
 			r.credit(from, end, r.sites.held(key, nobody), g)
 			from = end

@@ -25,9 +25,6 @@ type hostThread struct {
 	early     []cpuRun
 	earlyRoom int // how many of them there may be before some are let go of
 
-	beside  Beside    // in the open slice so far
-	ran     []cpuRun  // on known CPUs, in the order of their start
-	room    int       // likewise of them
 	samples stackList // in the order of their start, as called
 	called  stackList // stacks of calls
 }
@@ -81,6 +78,16 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	return h
 }
 
+// Launching are the ids of the threads that have launched GPU work, at the end.
+func (s *hosts) Launching() (ids []int64) {
+	for _, n := range s.numbers {
+		if n.launches {
+			ids = append(ids, n.id)
+		}
+	}
+	return ids
+}
+
 // Launches tells, at the end, whether a thread, by its number within the rank, has launched GPU
 // work.
 func (s *hosts) Launches(thread int) bool { return s.numbers[thread].launches }
@@ -121,7 +128,6 @@ func (s *hosts) keepTime(l *ledger, k int32, at int64) {
 				l.closed = append(l.closed, attribution{k, Key(state).code(false), ns})
 			}
 		})
-		l.causes = l.appendSamples(l.causes[:0], l.closed)
-		l.host.add(l.causes)
+		l.host.add(l.closed)
 	}
 }

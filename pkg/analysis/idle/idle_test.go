@@ -199,11 +199,11 @@ func path(rows []eventtest.Row, of *eventtest.Row) string {
 }
 
 // run feeds rows to a rank, which is cut at some times, and returns what it says.
-func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSite bool, batch int) (each, totals map[string]int64) {
+func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, batch int) (each, totals map[string]int64) {
 	sites := NewSites()
 	h := eventtest.Header(rows)
 	h.Columns |= event.HostCols | event.StackCols
-	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), PerSite: perSite, Why: divided, Stacks: divided, OSCalls: true})
+	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), Why: divided, Stacks: divided, OSCalls: true})
 	src := eventtest.Source(h, rows, batch)
 	todo := append(slices.Clone(cuts), end)
 	cut := func() {
@@ -253,9 +253,7 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, perSi
 		return textOf(sites, k) + where
 	}
 	r.Each(end, func(s Sample) { each[fmt.Sprint(s.Slice, " ", text(s.Key, s.Inter))] += s.Ns })
-	if !perSite {
-		r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
-	}
+	r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
 	evidence = map[string]int64{}
 	r.EachEvidence(end, func(e *Evidence) {
 		_, why := sites.Undivided(e.Key)
@@ -287,15 +285,12 @@ func TestAgainstReference(t *testing.T) {
 			seen["pause"]++
 		}
 		want := reference(rows, cuts, pauses, end)
+		var each, totals map[string]int64
 		for _, batch := range []int{1, 5, 8192} {
-			each, _ := run(rows, cuts, pauses, end, true, batch)
+			each, totals = run(rows, cuts, pauses, end, batch)
 			if d := difference(each, want); d != "" {
 				t.Fatalf("seed %d, batches of %d: %s", seed, batch, d)
 			}
-		}
-		each, totals := run(rows, cuts, pauses, end, false, 8192)
-		if d := difference(each, without(want)); d != "" {
-			t.Fatalf("seed %d, without sites: %s", seed, d)
 		}
 		all := map[string]int64{}
 		for key, ns := range want {
@@ -331,19 +326,6 @@ func pauseOf(rng *rand.Rand, rows []eventtest.Row) (best [2]int64) {
 		}
 	}
 	return best
-}
-
-// without drops the sites of keys, but the ranges of host.
-func without(sums map[string]int64) map[string]int64 {
-	out := map[string]int64{}
-	for key, ns := range sums {
-		f := strings.SplitN(key, " ", 3)
-		if !strings.HasPrefix(f[1], "host:") {
-			f[2] = "[]" + key[strings.LastIndexByte(key, ' '):]
-		}
-		out[strings.Join(f, " ")] += ns
-	}
-	return out
 }
 
 func difference(got, want map[string]int64) string {

@@ -20,8 +20,6 @@ type Options struct {
 	Rank int32
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// PerSite keeps the sites of each slice, and no totals of groups.
-	PerSite bool
 	// TotalsOnly keeps totals of groups, and nothing of single slices.
 	TotalsOnly bool
 	// Why divides what is attributed to host threads by why they did not go on, and
@@ -33,13 +31,8 @@ type Options struct {
 	// LockStacks divides, with Why, waits that stacks of calls show to be for the interpreter
 	// lock, as by a holder whom nobody knows (InStack).
 	LockStacks bool
-	// Beside keeps, with Why, what the other threads do meanwhile, and where threads run.
-	Beside bool
-	// Waits keeps, with Beside, when launching threads waited for others, who may be in other
-	// processes.
+	// Waits keeps, with Why, when launching threads waited for others.
 	Waits bool
-	// Places says, with Beside, where the CPUs and the rank's GPUs are.
-	Places Places
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
 	// GPUs is how many GPUs run the rank's kernels and graph replays at most, 0 where nobody knows.
@@ -88,7 +81,7 @@ func Kept(s *spill.Store) error {
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
-	r.company, r.stacks = company{ledger: &r.ledger, hosts: &r.hosts}, stacks{ledger: &r.ledger}
+	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
 		r.company.waits = opt.Store.NewLog(2, 0)
 	}
@@ -281,5 +274,5 @@ func (r *Rank) Close() {
 	if r.company.waits != nil {
 		r.company.waits.Seal()
 	}
-	r.company.besides, r.gap, r.locks.holds, r.edges = nil, nil, nil, edges{}
+	r.gap, r.locks.holds, r.edges = nil, nil, edges{}
 }

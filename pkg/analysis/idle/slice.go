@@ -24,7 +24,7 @@ type slice struct {
 // slice and key add up; a single one may be negative.
 type Sample struct {
 	Slice int   // as Cut returned it
-	Key   Key   // without a site where the option PerSite is not set
+	Key   Key   // with its site
 	Inter bool  // between steps, else within one
 	Ns    int64 // idle time
 }
@@ -101,7 +101,6 @@ type ledger struct {
 	slices  []slice // the last one is open
 	now     sums    // of the open slice
 	samples log
-	causes  []attribution // of the slice that is being kept
 	totals  []attribution
 	pending []attribution
 	closed  []attribution
@@ -129,7 +128,7 @@ func (l *ledger) seal() {
 	for _, one := range []*spill.Log{l.samples.Log, l.host.Log, l.late.Log} {
 		one.Seal()
 	}
-	l.now, l.pending, l.closed, l.causes, l.open = sums{}, nil, nil, nil, nil
+	l.now, l.pending, l.closed, l.open = sums{}, nil, nil, nil
 	l.slices = slices.Clone(l.slices) // without the room that they had to grow
 }
 
@@ -203,7 +202,6 @@ func (r *Rank) closeSlice(at int64) {
 	if r.opt.HostTime {
 		r.hosts.keepTime(&r.ledger, k, at)
 	}
-	r.company.close(int(k), at)
 	r.closed = r.now.drain(r.closed[:0], k)
 	switch group {
 	case NoGroup:
@@ -216,45 +214,13 @@ func (r *Rank) closeSlice(at int64) {
 
 // keep keeps the attributions of closed slices of one group.
 func (l *ledger) keep(attributions []attribution, group int32) {
-	if !l.opt.PerSite {
-		total := l.groupSums(group)
-		for _, p := range attributions {
-			total.add(p.code, p.ns)
-		}
+	total := l.groupSums(group)
+	for _, p := range attributions {
+		total.add(p.code, p.ns)
 	}
 	if !l.opt.TotalsOnly {
-		if !l.opt.PerSite {
-			l.causes = l.appendSamples(l.causes[:0], attributions)
-			attributions = l.causes
-		}
 		l.samples.add(attributions)
 	}
-}
-
-// appendSamples appends attributions, of which those of one slice stand together, as they
-// are reported of single slices.
-func (l *ledger) appendSamples(list, attributions []attribution) []attribution {
-	if l.opt.PerSite {
-		return append(list, attributions...)
-	}
-	var causes [2 * named]int64
-	for i, p := range attributions {
-		if c := l.sites.WithoutSite(p.code.key()).code(p.code.inter()); c < code(len(causes)) {
-			causes[c] += p.ns
-		} else {
-			list = append(list, p)
-		}
-		if i+1 < len(attributions) && attributions[i+1].at == p.at {
-			continue
-		}
-		for c, ns := range causes {
-			if ns != 0 {
-				list = append(list, attribution{p.at, code(c), ns})
-			}
-		}
-		clear(causes[:])
-	}
-	return list
 }
 
 // groupSums returns the sums of a group, which was among the last ones as a rule.
@@ -298,7 +264,6 @@ func (r *Rank) SettleEach(group func(slice int) int) {
 		pending = pending[n:]
 	}
 	r.pending = r.pending[:0]
-	r.company.settle()
 }
 
 // Bounds returns when a slice starts and ends.
@@ -319,12 +284,7 @@ func (l *ledger) Each(windowEnd int64, f func(Sample)) {
 	}
 	emit := func(p attribution) { f(Sample{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	l.samples.each(emit)
-	l.eachLate(windowEnd, func(p attribution) {
-		if !l.opt.PerSite {
-			p.code = l.sites.WithoutSite(p.code.key()).code(p.code.inter())
-		}
-		emit(p)
-	})
+	l.eachLate(windowEnd, emit)
 }
 
 // eachLate calls f with the late attributions of slices in a group, for windows that end at a
@@ -347,9 +307,6 @@ func (l *ledger) eachLate(windowEnd int64, f func(attribution)) {
 // EachTotal calls f with the idle time of each group by site, for windows that end at
 // a time.
 func (l *ledger) EachTotal(windowEnd int64, f func(Total)) {
-	if l.opt.PerSite {
-		panic("BUG: totals were not kept")
-	}
 	emit := func(p attribution) { f(Total{int(p.at), p.code.key(), p.code.inter(), p.ns}) }
 	for _, p := range l.totals {
 		emit(p)

@@ -203,8 +203,9 @@ func TestWhyAgainstReference(t *testing.T) {
 		for key, n := range stacks {
 			seen[key[strings.LastIndexByte(key, ' ')+1:]] += n
 		}
+		var each, totals map[string]int64
 		for _, batch := range []int{1, 7, 8192} {
-			each, _ := run(rows, cuts, nil, end, true, batch)
+			each, totals = run(rows, cuts, nil, end, batch)
 			if d := difference(each, want); d != "" {
 				t.Fatalf("seed %d, batches of %d: %s", seed, batch, d)
 			}
@@ -212,7 +213,6 @@ func TestWhyAgainstReference(t *testing.T) {
 				t.Fatalf("seed %d, batches of %d, stacks: %s", seed, batch, d)
 			}
 		}
-		_, totals := run(rows, cuts, nil, end, false, 8192)
 		all := map[string]int64{}
 		for key, ns := range want {
 			_, site, _ := strings.Cut(key, " ")
