@@ -37,14 +37,14 @@ func TestVerdictAddsUp(t *testing.T) {
 			idle := f.Metrics["gpu_idle_ratio"]
 			has(fmt.Sprintf("## %s: %s, %d of %d over the limit", title, f.Verdict, f.Crossed, f.Applicable))
 			if f.Verdict == "NO" && f.Crossed > 0 {
-				has(fmt.Sprintf("- %s: %d metric over the limit (YES needs 2); the GPUs are idle %.1f %% of the time", title, f.Crossed, 100*idle))
+				has(fmt.Sprintf("- %s: %d metric over the limit (YES needs 2). The GPUs are idle %.1f %% of the time", title, f.Crossed, 100*idle))
 				return
 			}
 			if f.Verdict == "NO" {
-				has(fmt.Sprintf("- %s: healthy; the GPUs are idle %.1f %% of the time", title, 100*idle))
+				has(fmt.Sprintf("- %s: healthy. The GPUs are idle %.1f %% of the time", title, 100*idle))
 				return
 			}
-			has(fmt.Sprintf("- %s: the GPUs are idle %.1f %% of the time; input preparation accounts for %.1f %% of that; removing all idle time would give at most %s times the tokens/s",
+			has(fmt.Sprintf("- %s: the GPUs are idle %.1f %% of the time. Input preparation accounts for %.1f %% of that. Removing all idle time would give at most %s times the tokens/s",
 				title, 100*idle, 100*f.Metrics["host_prep_idle_attribution"], threeDigits(1/(1-idle))))
 		}
 		meaning("Benchmark window", benchmark)

@@ -59,7 +59,7 @@ func TestMeanwhile(t *testing.T) {
 		if p.Thread != 1 || *p.PerStep < 0.9 || *p.PerStep > 1.1 {
 			t.Errorf("%s: %+v, %v per step", test.name, p, *p.PerStep)
 		}
-		if f := has(rep, "AFFINITY"); (f != nil) == test.call || f != nil && !strings.Contains(f.Text, "changes of CPU per step") {
+		if f := has(rep, "AFFINITY"); (f != nil) == test.call || f != nil && !strings.Contains(f.Text, "They change CPU") {
 			t.Errorf("%s: %+v", test.name, f)
 		}
 	}
@@ -201,7 +201,7 @@ func TestPlacement(t *testing.T) {
 		if test.far && (*p.FarUs < 0.4*p.OnCPUUs || *p.FarUs > 0.6*p.OnCPUUs) {
 			t.Errorf("%v us of %v us far from the GPU", *p.FarUs, p.OnCPUUs)
 		}
-		if f := has(rep, "AFFINITY"); f == nil || !strings.Contains(f.Text, "changes of CPU per step") {
+		if f := has(rep, "AFFINITY"); f == nil || !strings.Contains(f.Text, "They change CPU") {
 			t.Errorf("%+v: %+v", test, f)
 		}
 	}

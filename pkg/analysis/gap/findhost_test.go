@@ -179,9 +179,9 @@ func TestOffForTheLock(t *testing.T) {
 // in a call that may wait, and in others it has lost its CPU.
 func TestHolderOff(t *testing.T) {
 	for call, want := range map[string]string{
-		"":                    "for 75.7 % of it the holder has no CPU",
-		"pthread_cond_signal": "for 75.7 % of it the holder has no CPU",
-		"pthread_cond_wait":   "for 75.7 % of it the holder is itself blocked",
+		"":                    "For 75.7 % of it the holder has no CPU",
+		"pthread_cond_signal": "For 75.7 % of it the holder has no CPU",
+		"pthread_cond_wait":   "For 75.7 % of it the holder is itself blocked",
 	} {
 		e := &engine{now: 1_000}
 		from := e.now
@@ -206,7 +206,7 @@ func TestHolderOff(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
 		eventtest.Sort(e.rows)
 		f := has(e.report(t), "GIL_CONTENTION")
-		if f == nil || !strings.Contains(f.Text, "thread 2 (rank 0) holds it 100.0 % of that time") || !strings.Contains(f.Text, want) || strings.Count(f.Text, "the holder") != 1 || strings.Contains(f.Text, "do less") {
+		if f == nil || !strings.Contains(f.Text, "It is held 100.0 % of that time by thread 2 (rank 0)") || !strings.Contains(f.Text, want) || strings.Count(f.Text, "the holder") != 1 || strings.Contains(f.Text, "do less") {
 			t.Errorf("%q: %+v", call, f)
 		}
 	}

@@ -152,7 +152,7 @@ func testLockIsNoCPU(t *testing.T, free int64) {
 	if f == nil || f.UsStep > 500 {
 		t.Errorf("%+v", f)
 	}
-	if f := has(rep, "GIL_CONTENTION"); f == nil || f.UsStep > 500 || !strings.Contains(f.Text, "thread 2 (rank 0) holds it") {
+	if f := has(rep, "GIL_CONTENTION"); f == nil || f.UsStep > 500 || !strings.Contains(f.Text, "of that time by thread 2 (rank 0)") {
 		t.Errorf("%+v", f)
 	}
 }

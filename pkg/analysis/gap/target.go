@@ -75,5 +75,5 @@ func (i *Idle) bound() string {
 	if len(parts) == 0 {
 		return text + ", and no cause of idle time has a share that is worth a change."
 	}
-	return text + "; " + strings.Join(parts, ", and ") + ". Next: " + strings.Join(next, "; ") + "."
+	return text + ". " + strings.Join(parts, ". ") + ". Next: " + strings.Join(next, "; ") + "."
 }

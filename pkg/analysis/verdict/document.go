@@ -124,7 +124,7 @@ func (r page) why() report.Text {
 		if s.value[gpuIdle] == nil {
 			return report.Plain("There is nothing to measure.")
 		}
-		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit: %s.",
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit. %s.",
 			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes, s.bound())
 	}
 	s := r.worst()
@@ -132,13 +132,13 @@ func (r page) why() report.Text {
 		return report.Textf("In the %s the GPUs are idle %s of the time and wait another %s in collectives for a rank whose host is late: together that is over the limits (idle %s).%s",
 			r.about(s), percent(s.value[gpuIdle]), percent(s.value[hostWait]), limit(*s.limits.at(gpuIdle)), r.next())
 	}
-	return report.Textf("In the %s %s are over the limit: %s.%s%s",
+	return report.Textf("In the %s %s are over the limit. %s.%s%s",
 		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.next())
 }
 
 // bound says what bounds the steps where the host does not.
 func (s *Scope) bound() string {
-	text := fmt.Sprintf("the GPUs' own work bounds the step, for %s of it", percent(s.value[gpuUtilization]))
+	text := fmt.Sprintf("The GPUs' own work bounds the step, for %s of it", percent(s.value[gpuUtilization]))
 	if v := s.value[comm]; v != nil && *v >= worthSaying {
 		text += fmt.Sprintf(" (%s of that in collectives)", percent(v))
 	}
@@ -207,10 +207,10 @@ func (s *Scope) evidence() string {
 	var parts []string
 	for m := range numVotes {
 		if s.over[m] && (m != gpuUtilization || !s.over[gpuIdle]) {
-			parts = append(parts, fmt.Sprintf(sentences[m], percent(s.value[m]), limit(*s.limits.at(m))))
+			parts = append(parts, report.Capital(fmt.Sprintf(sentences[m], percent(s.value[m]), limit(*s.limits.at(m)))))
 		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, ". ")
 }
 
 // moreLoad is what to do where there are too few requests.
@@ -317,16 +317,16 @@ func (r page) interpretation(d *report.Section) {
 		switch s := &r.Scopes[i]; {
 		case s.value[gpuIdle] == nil || r.Verdict == Inconclusive:
 		case s.Raised:
-			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s; %s of the time has a host cause.",
+			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s. %s of the time has a host cause.",
 				report.Capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
 		case s.Verdict == Yes:
-			d.Item("%s: the GPUs are idle %s of the time%s; removing all idle time would %s.",
+			d.Item("%s: the GPUs are idle %s of the time.%s Removing all idle time would %s.",
 				report.Capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
 		case s.Over > 0:
-			d.Item("%s: %s over the limit (YES needs 2); the GPUs are idle %s of the time.",
+			d.Item("%s: %s over the limit (YES needs 2). The GPUs are idle %s of the time.",
 				report.Capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
 		default:
-			d.Item("%s: healthy; the GPUs are idle %s of the time.", report.Capital(r.about(s)), percent(s.value[gpuIdle]))
+			d.Item("%s: healthy. The GPUs are idle %s of the time.", report.Capital(r.about(s)), percent(s.value[gpuIdle]))
 		}
 	}
 	if s := &r.Scopes[0]; s.value[backpressure] != nil && *s.value[backpressure] >= worthSaying {
@@ -371,11 +371,11 @@ func (s *Scope) idleBy() string {
 	v := s.value[prepAttribution]
 	switch {
 	case v == nil:
-		return "; no ranges of input preparation were recorded to explain it"
+		return " No ranges of input preparation were recorded to explain it."
 	case s.HostPrep:
-		return fmt.Sprintf("; input preparation accounts for %s of that and is confirmed as a cause", percent(v))
+		return fmt.Sprintf(" Input preparation accounts for %s of that and is confirmed as a cause.", percent(v))
 	}
-	return fmt.Sprintf("; input preparation accounts for %s of that", percent(v))
+	return fmt.Sprintf(" Input preparation accounts for %s of that.", percent(v))
 }
 
 // ceiling says what eliminating all idle time would do to the rate of what the run makes.

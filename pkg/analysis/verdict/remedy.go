@@ -41,8 +41,8 @@ func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 	if has(recordMarkers) {
 		markedAlready(d, "nsys2arrow")
 		if r.Workload == "" {
-			d.Item("TensorRT-LLM always marks its steps (-t nvtx), vLLM and SGLang with VLLM_NVTX_SCOPES_FOR_PROFILING=1 and SGLANG_ENABLE_NVTX_SCHEDULER=1; " +
-				"a program of your own with an NVTX range around each iteration.")
+			d.Item("TensorRT-LLM always marks its steps (-t nvtx). vLLM does with VLLM_NVTX_SCOPES_FOR_PROFILING=1, SGLang with SGLANG_ENABLE_NVTX_SCHEDULER=1. " +
+				"In a program of your own, put an NVTX range around each iteration.")
 		} else {
 			d.Item("Put an NVTX range around each iteration, and name it with %s.", report.Command("--marker 'REGEX'"))
 		}

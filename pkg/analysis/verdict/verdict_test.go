@@ -174,9 +174,9 @@ func TestText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"# YES: the host holds the GPUs back\n",
-		"In the generation steps **5 of 6 metrics** are over the limit: the GPUs are idle 40.0 % of the time (limit 15 %); 90.0 % of input preparation",
+		"In the generation steps **5 of 6 metrics** are over the limit. The GPUs are idle 40.0 % of the time (limit 15 %). 90.0 % of input preparation",
 		"2 independent signals: idle GPUs, input preparation. Next: shorten input preparation",
-		"- Context steps: healthy; ", "- Context steps: CUDA graphs are not used", "- Generation steps: CUDA graphs are used.", "1.67 times the tokens/s",
+		"- Context steps: healthy. ", "- Context steps: CUDA graphs are not used", "- Generation steps: CUDA graphs are used.", "1.67 times the tokens/s",
 		"\n## Benchmark window: NO, 0 of 3 over the limit (1 rank, 1 GPU)\n",
 		"\n## Generation steps: YES, 5 of 6 over the limit (15 per rank)\n",
 		"\n| gpu_utilization            | 60.0 % | < 80 % | yes        |\n",
@@ -214,8 +214,8 @@ func TestNearLimit(t *testing.T) {
 		"| gpu_utilization            | 70.0 % |   < 60 % | no             |",
 		"| nccl_ratio                 | 20.0 % |   > 20 % | no (19.999 %)  |",
 		"| gpu_idle_ratio             | 30.0 % | > 30 % | no         |",
-		"- Benchmark window: 1 metric over the limit (YES needs 2); the GPUs are idle 30.0 % of the time.",
-		"- Context steps: healthy; ",
+		"- Benchmark window: 1 metric over the limit (YES needs 2). The GPUs are idle 30.0 % of the time.",
+		"- Context steps: healthy. ",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -56,7 +57,7 @@ func (m *measurement) point(res *metric.Result) bool {
 	if err != nil || rep == nil || rep.First == nil || rep.Handoff.FirstTarget == nil {
 		return false
 	}
-	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Text + ": " + rep.First.Do, Us: *rep.First.GainUs}
+	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Text + ". " + report.Capital(rep.First.Do), Us: *rep.First.GainUs}
 	return true
 }
 

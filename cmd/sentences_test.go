@@ -1,0 +1,145 @@
+package cmd
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
+	"github.com/hostbound/hostbound/pkg/cli/command"
+)
+
+var updateSentences = flag.Bool("update-sentences", false, "write testdata/sentences.txt anew")
+
+// sentencesFile holds what a person can meet, one sentence a line, in order of the alphabet, so
+// that it can be read as a whole, and that a change of a text is seen where texts are reviewed.
+const sentencesFile = "testdata/sentences.txt"
+
+// maxWords is how many words a sentence may have.
+const maxWords = 25
+
+// longSentences is how many have more. None is to be added.
+const longSentences = 8
+
+// TestSentences compares the sentences of help, reports, warnings, errors and the catalogue of
+// findings with those of the file.
+func TestSentences(t *testing.T) {
+	said := map[string]bool{}
+	for name, text := range texts(t) {
+		for _, s := range sentences(text) {
+			said[s] = true
+			if stumbled.MatchString(s) {
+				t.Errorf("%s says %q", name, s)
+			}
+		}
+	}
+	all := slices.Sorted(maps.Keys(said))
+	var long []string
+	for _, s := range all {
+		if len(strings.Fields(s)) > maxWords {
+			long = append(long, s)
+		}
+	}
+	if len(long) > longSentences {
+		t.Errorf("%d sentences have more than %d words, %d are allowed:\n%s", len(long), maxWords, longSentences, strings.Join(long, "\n"))
+	}
+	got := []byte(strings.Join(all, "\n") + "\n")
+	if *updateSentences {
+		if err := os.WriteFile(sentencesFile, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(sentencesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		known := map[string]bool{}
+		for line := range strings.Lines(string(want)) {
+			known[strings.TrimSuffix(line, "\n")] = true
+		}
+		for _, s := range all {
+			if !known[s] {
+				t.Errorf("new: %s", s)
+			}
+		}
+		for _, s := range slices.Sorted(maps.Keys(known)) {
+			if !said[s] {
+				t.Errorf("gone: %s", s)
+			}
+		}
+		t.Errorf("read what changed, then 'go test ./cmd -run TestSentences -update-sentences'")
+	}
+}
+
+// texts are what the commands print for people, by what was asked: of traces that the repository
+// has or that are simulated, so that they are the same everywhere.
+func texts(t *testing.T) map[string]string {
+	all := map[string]string{}
+	for _, cmd := range command.All {
+		all[cmd.Name+" --help"] = string(must(t, nil, cmd.Name, "--help"))
+	}
+	for i, e := range findings.Catalogue() {
+		all[fmt.Sprint("finding ", i)] = strings.Join([]string{e.Title, e.Say, e.Do}, "\n")
+	}
+	traces := []string{filepath.Join(root, "testdata", "llama_tp2.sqlite")}
+	for _, name := range []string{"clean", "fsync", "gc", "gil", "lock", "neighbour", "poll", "sleep"} {
+		traces = append(traces, inflated(t, name))
+	}
+	for _, args := range runs {
+		traces = append(traces, generate(t, args...))
+	}
+	odd, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
+	if err != nil || len(odd) < 20 {
+		t.Fatalf("%d traces: %v", len(odd), err)
+	}
+	for _, text := range odd {
+		traces = append(traces, generate(t, "--text", text))
+	}
+	for i, trace := range traces {
+		for _, question := range []string{"verdict --report", "verdict --by none", "gaps --report all", "gaps", "whatif --report", "nsys2arrow --doctor", "diff BASE"} {
+			args := strings.Fields(strings.ReplaceAll(question, "BASE", traces[0]))
+			if r := call(t, nil, args[0], append(args[1:], trace)...); r.status == 0 || r.status == 2 || args[0] == "diff" {
+				all[fmt.Sprint(question, " of trace ", i)] = r.stdout + "\n" + r.stderr
+			} else {
+				t.Errorf("%s ends with %d: %s", question, r.status, r.stderr)
+			}
+		}
+	}
+	return all
+}
+
+var (
+	quotedText = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^' ]+[^']*'")
+	prefixText = regexp.MustCompile(`^(\w+: )?(> \*\*)?(warning|hint|error|Warning):(\*\*)? `)
+	pathText   = regexp.MustCompile(`\S*\.(sqlite|trace|arrows|parquet|json|gz)\b(:\d+)?`)
+	numberText = regexp.MustCompile(`[-+±]?\d[\d.,]*( ?(ns|us|µs|ms|s|%|kB|MB|GB|MiB|GiB|×|x)\b)?`)
+	sentenceAt = regexp.MustCompile(`([.!?:])\s+`)
+)
+
+// sentences are the sentences of a text, with N in place of numbers and … in place of names.
+func sentences(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "|") || strings.HasPrefix(line, "`") || !strings.Contains(line, " ") {
+			continue // tables, commands and single words
+		}
+		line = prefixText.ReplaceAllString(line, "")
+		line = quotedText.ReplaceAllString(line, "…")
+		line = pathText.ReplaceAllString(line, "FILE")
+		line = numberText.ReplaceAllString(line, "N")
+		for _, s := range strings.Split(sentenceAt.ReplaceAllString(line, "$1\n"), "\n") {
+			if s = strings.Trim(s, " #*_-•"); len(strings.Fields(s)) > 2 {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
