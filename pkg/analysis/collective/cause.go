@@ -23,10 +23,14 @@ type sinceLast struct {
 	owned  int64 // own kernels until then
 }
 
-func newResolver(m *Match) *resolver {
+func newResolver(m *Match, logs []*Log) *resolver {
 	r := &resolver{m: m, lanes: make([]resolved, len(m.Lanes))}
 	for k := range r.lanes {
-		r.lanes[k] = resolved{parts: partCursor{reader: m.Lanes[k].Log.parts.Read(spill.None)}, index: -1, firsts: m.Lanes[k].Log.firsts, since: make([]sinceLast, len(m.Groups))}
+		log := m.Lanes[k].Log
+		if logs != nil {
+			log = logs[k]
+		}
+		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, index: -1, firsts: log.firsts, since: make([]sinceLast, len(m.Groups))}
 	}
 	for g := range m.Groups {
 		for _, k := range m.Groups[g].Lanes {
@@ -63,7 +67,9 @@ func (r *resolved) add(p Part) {
 // meeting finds the causes of the waits of a meeting.
 func (r *resolver) meeting(ev *Meeting) {
 	for i := range ev.Members {
-		r.lanes[ev.Members[i].Lane].read(ev.Members[i].index)
+		w := &ev.Members[i]
+		w.Parts = w.Parts[:0] // of the viewer before
+		r.lanes[w.Lane].read(w.index)
 	}
 	if !ev.unmatched {
 		r.causes(ev)

@@ -47,6 +47,13 @@ func New(lanes []Lane) *Match {
 	return m
 }
 
+// Visit matches the collectives of lanes, and calls visit for each.
+func Visit(lanes []Lane, visit func(*Meeting)) *Match {
+	m := New(lanes)
+	m.Each(visit)
+	return m
+}
+
 // Clock returns the clock of a lane, and the number of its run: lanes of different runs share
 // no clock.
 func (m *Match) Clock(k int) (c Clock, run int) { return m.clocks[k], m.run[k] }
@@ -157,15 +164,34 @@ type matcher struct {
 	events  eventHeap
 	free    []*Meeting
 	places  []*places // by lane
-	resolve *resolver
-	visit   func(*Meeting)
+	viewers []viewer
+}
+
+// Viewer is whoever wants to know of meetings, with keys of its own for what waits are due to.
+type Viewer struct {
+	// Logs have what Idle observed of the lanes, with as many collectives as their own logs; nil
+	// are those.
+	Logs  []*Log
+	Visit func(*Meeting)
+}
+
+// viewer is a Viewer with what it knows so far.
+type viewer struct {
+	*resolver
+	visit func(*Meeting)
 }
 
 // Each calls visit with all matched collectives, and with those of each lane of a group of which
 // not all was recorded, in the order of their ends. A meeting is valid until visit returns.
 // Groups say afterwards how many were matched.
-func (m *Match) Each(visit func(*Meeting)) {
-	x := &matcher{Match: m, expiry: never, resolve: newResolver(m), visit: visit}
+func (m *Match) Each(visit func(*Meeting)) { m.Show(Viewer{Visit: visit}) }
+
+// Show is Each for several at once, whose meetings differ in the parts of waits.
+func (m *Match) Show(to ...Viewer) {
+	x := &matcher{Match: m, expiry: never}
+	for _, v := range to {
+		x.viewers = append(x.viewers, viewer{newResolver(m, v.Logs), v.Visit})
+	}
 	for g := range m.Groups {
 		m.Groups[g].Matched, m.Groups[g].Unmatched = 0, 0
 		x.queues = append(x.queues, map[int32]*queue{})
@@ -212,9 +238,10 @@ func (x *matcher) advance(t int64) {
 	}
 	for len(x.events) > 0 && (t == never || x.events[0].end+x.slack <= t) {
 		ev := heap.Pop(&x.events).(*Meeting)
-		x.resolve.meeting(ev)
-		if !ev.unmatched {
-			x.visit(ev)
+		for _, v := range x.viewers {
+			if v.meeting(ev); !ev.unmatched {
+				v.visit(ev)
+			}
 		}
 		x.free = append(x.free, ev)
 	}

@@ -90,13 +90,13 @@ func TestSlowRank(t *testing.T) {
 	if c.Conclusion != compare.HostInStep || !strings.Contains(said, "host work in _prepare_inputs +") {
 		t.Errorf("%s; %q", c.Conclusion, said)
 	}
-	for _, r := range c.Wait {
-		sum := 0.0
-		for _, s := range r.Sites {
-			sum += *s.Delta
-		}
-		if math.Abs(sum-*r.Delta) > 1e-6 {
-			t.Errorf("%s: sites that add up to %v of %v", r.Cause, sum, *r.Delta)
+	sum := 0.0
+	for i := range c.Wait {
+		sum += *c.Wait[i].Delta
+	}
+	for i := range c.Summary {
+		if r := &c.Summary[i]; r.Name == "wait" && math.Abs(sum-*r.Delta) > 1e-6 {
+			t.Errorf("causes of waits that add up to %v of %v", sum, *r.Delta)
 		}
 	}
 	after = before

@@ -126,6 +126,9 @@ func bySite(sites *idle.Sites, k idle.Key) string {
 	return n.String()
 }
 
+// byCause names idle time by its cause.
+func byCause(sites *idle.Sites, k idle.Key) string { return sites.CauseName(k) }
+
 // callIn is a call in ranges as text.
 func callIn(call, ranges string) string {
 	if call == "" || ranges == "" {

@@ -9,16 +9,15 @@ import (
 // side is all that is known of one run over the chosen steps. It does not change once it
 // was measured; two of them are measured at a time.
 type side struct {
-	run        *Run
-	samples    *sampleTable
-	figures    map[string]value // summary and counts, by name
-	walls      stat.Sequence    // periods, for their quantiles
-	gaps       stat.Sequence    // what is positive of the time to the next step
-	balance    stat.Sequence    // idle time and waits with a host cause less GPU work and imbalance
-	rows       [numSections]map[string]*item
-	causes     map[string]*item // idle time by cause
-	waitCauses map[string]*item // waits in collectives by cause
-	held       map[string]*item // idle time and waits in collectives by cause
+	run     *Run
+	samples *sampleTable
+	figures map[string]value // summary and counts, by name
+	walls   stat.Sequence    // periods, for their quantiles
+	gaps    stat.Sequence    // what is positive of the time to the next step
+	balance stat.Sequence    // idle time and waits with a host cause less GPU work and imbalance
+	rows    [numSections]map[string]*item
+	causes  map[string]*item // idle time by cause
+	held    map[string]*item // idle time and waits in collectives by cause
 }
 
 // item is a row of one run.
@@ -103,10 +102,7 @@ func (s *side) measureParts(byCause map[string][]int) {
 			}
 		}
 	}
-	waitsByCause := map[string][]int{}
-	for id, name := range s.run.names[waitTimes].list {
-		cause := parseIdleName(name).cause
-		waitsByCause[cause] = append(waitsByCause[cause], id)
+	for id, cause := range s.run.names[waitTimes].list {
 		s.each(waitTimes, id, waits.add)
 		switch {
 		case cause == imbalance:
@@ -129,33 +125,35 @@ func (s *side) measureParts(byCause map[string][]int) {
 		s.figures[name] = s.samples.estimate(x, us)
 	}
 	s.balance = s.samples.spread(balance)
-	if len(waitsByCause) > 0 {
-		s.waitCauses = s.measureRows(waitTimes, waitsByCause)
-		s.held = s.measureHeld(byCause, waitsByCause)
+	if s.waits() {
+		s.measureHeld(byCause)
 	}
 }
 
 // measureHeld computes idle time and waits together by cause.
-func (s *side) measureHeld(idle, waits map[string][]int) map[string]*item {
-	held, t := map[string]*item{}, newTimes(s.samples.n)
-	for _, causes := range []map[string][]int{idle, waits} {
-		for cause := range causes {
-			if held[cause] != nil {
-				continue
-			}
-			t.clear()
-			for _, id := range idle[cause] {
-				s.each(idleTimes, id, t.addIdle)
-			}
-			for _, id := range waits[cause] {
-				s.each(waitTimes, id, t.addIdle)
-			}
-			if t.found {
-				held[cause] = s.item(idleTimes, 0, t)
-			}
+func (s *side) measureHeld(byCause map[string][]int) {
+	s.held = map[string]*item{}
+	t := newTimes(s.samples.n)
+	hold := func(cause string, ids []int) {
+		t.clear()
+		for _, id := range ids {
+			s.each(idleTimes, id, t.addIdle)
+		}
+		if id, ok := s.run.names[waitTimes].ids[cause]; ok {
+			s.each(waitTimes, int(id), t.addIdle)
+		}
+		if t.found {
+			s.held[cause] = s.item(idleTimes, 0, t)
 		}
 	}
-	return held
+	for cause, ids := range byCause {
+		hold(cause, ids)
+	}
+	for _, cause := range s.run.names[waitTimes].list {
+		if byCause[cause] == nil {
+			hold(cause, nil)
+		}
+	}
 }
 
 // stepFigures are the figures that are one number of each step; those of phases come first.

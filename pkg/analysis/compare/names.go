@@ -13,7 +13,7 @@ const (
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
 	whyTimes          // the same by cause and why, where that was asked for
-	waitTimes         // waits in collectives by cause and site
+	waitTimes         // waits in collectives by cause
 	stackTimes        // the same by stacks of flame graphs, where they were asked for
 	numSections
 )
@@ -31,12 +31,12 @@ type names struct {
 func newNames() *names { return &names{ids: map[string]int32{}} }
 
 // newSections returns the names of all sections, of which there are none yet but
-// those of the classes.
+// those of the classes and some waits.
 func newSections() (all [numSections]*names) {
 	for s := range all {
 		all[s] = newNames()
 	}
-	all[classes] = classNames()
+	all[classes], all[waitTimes] = classNames(), waitNames()
 	return all
 }
 

@@ -36,6 +36,9 @@ type Profiler struct {
 	// markers are those that steps were found by, nil for the presets.
 	markers *marker.Set
 	rows    []*idleNames // of the sections of idle time
+	waits   *idleNames   // of the section of waits
+	ended   bool         // no more rows come
+	matched bool         // collectives were
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -75,6 +78,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
 	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
+	p.waits = &idleNames{sites: p.sites, section: waitTimes, names: p.run.names[waitTimes], name: byCause}
 	p.divide(idleTimes, bySite)
 	if p.run.why {
 		p.divide(whyTimes, byWhy)
@@ -138,16 +142,28 @@ func (p *Profiler) rank(id int32) *rank {
 		}
 	}
 	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run)
+	r.waits = p.waits
 	p.ranks = append(p.ranks, r)
 	return r
 }
 
-// Run ends the profile and returns it.
-func (p *Profiler) Run() (*Run, error) {
+// finish ends the rows of all ranks.
+func (p *Profiler) finish() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	for _, r := range p.ranks {
 		r.finish(p.rows)
 	}
-	p.divideWaits()
+}
+
+// Run ends the profile and returns it.
+func (p *Profiler) Run() (*Run, error) {
+	p.finish()
+	if lanes, of := p.lanes(); len(lanes) > 0 && !p.matched {
+		p.divideWaits(lanes, of)
+	}
 	for _, r := range p.ranks {
 		r.seal()
 		p.run.ranks = append(p.run.ranks, r.profile())

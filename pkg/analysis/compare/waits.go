@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"sort"
-
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -21,7 +19,7 @@ func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class ev
 	if d.GapEnd == a.Start && d.GapStart != g.gapStart {
 		if g.gapStart = d.GapStart; d.GapStart >= r.segment {
 			for _, p := range r.idle.LastGap() {
-				g.log.Idle(collective.Key(p.Key), p.Ns)
+				g.log.Idle(collective.Key(r.waits.of(p.Key)), p.Ns)
 			}
 		}
 	}
@@ -42,11 +40,23 @@ func (r *rank) kind(step int32) int64 {
 	return int64(r.walk.Steps.At(int(step)).Phase)
 }
 
-// divideWaits finds out how long GPUs of the run waited in collectives, and for what, and adds
-// that to the steps of their ranks.
-func (p *Profiler) divideWaits() {
-	var lanes []collective.Lane
-	var of []*rank
+// Match matches the collectives of lanes, whose rows are those of the profile, and calls visit for
+// each: those of the profile are matched then, once for both. It ends the profile's rows, too.
+func (p *Profiler) Match(lanes []collective.Lane, visit func(*collective.Meeting)) *collective.Match {
+	p.finish()
+	own, of := p.lanes()
+	other := collective.Viewer{Visit: visit}
+	for k := range lanes {
+		if len(lanes) != len(own) || lanes[k].Rank != own[k].Rank || lanes[k].Device != own[k].Device || lanes[k].Log.Len() != own[k].Log.Len() {
+			return collective.Visit(lanes, visit)
+		}
+		other.Logs = append(other.Logs, lanes[k].Log)
+	}
+	return p.divideWaits(own, of, other)
+}
+
+// lanes are the GPUs with collectives, and their ranks.
+func (p *Profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	for _, r := range p.ranks {
 		for k := range r.gpus {
 			if log := r.gpus[k].log; log.Len() > 0 {
@@ -57,37 +67,55 @@ func (p *Profiler) divideWaits() {
 			}
 		}
 	}
-	if len(lanes) == 0 {
-		return
-	}
-	ids := &idleNames{sites: p.sites, section: waitTimes, names: p.run.names[waitTimes], name: bySite}
+	return lanes, of
+}
+
+// divideWaits finds out how long GPUs of the run waited in collectives, and for what, and adds
+// that to the steps of their ranks.
+func (p *Profiler) divideWaits(lanes []collective.Lane, of []*rank, others ...collective.Viewer) *collective.Match {
+	p.matched = true
 	m := collective.New(lanes)
-	m.Each(func(ev *collective.Meeting) {
+	m.Show(append(others, collective.Viewer{Visit: func(ev *collective.Meeting) {
 		for i := range ev.Members {
 			if w := &ev.Members[i]; w.Wait > 0 {
-				of[w.Lane].addWait(w, ids)
+				of[w.Lane].addWait(w)
 			}
 		}
-	})
+	}})...)
 	if c := m.Coverage(); c.Doubt() != "" {
 		p.run.Warnings = append(p.run.Warnings, c.Doubt())
 	}
+	return m
+}
+
+// waitNames are the causes of waits as a section, of which the first are those that are no idle
+// time.
+func waitNames() *names {
+	n := newNames()
+	n.add(imbalance)
+	n.add(waitsUnknown)
+	return n
 }
 
 // addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.
-func (r *rank) addWait(w *collective.Member, ids *idleNames) {
+func (r *rank) addWait(w *collective.Member) {
 	steps, t := &r.walk.Steps, w.At
 	n := steps.Len()
-	k := sort.Search(n, func(k int) bool { return steps.At(k).Until > t })
+	// Waits come nearly in order: the place of the last one is a step or two away.
+	for r.waitStep > 0 && steps.At(r.waitStep-1).Until > t {
+		r.waitStep--
+	}
+	for r.waitStep < n && steps.At(r.waitStep).Until <= t {
+		r.waitStep++
+	}
+	k := r.waitStep
 	for _, p := range w.Parts {
-		var id int32
+		id := int32(p.Key)
 		switch p.Key {
 		case collective.Imbalance:
-			id = ids.names.add(idleName{cause: imbalance}.String())
+			id = 0
 		case collective.Unknown:
-			id = ids.names.add(idleName{cause: waitsUnknown}.String())
-		default:
-			id = ids.of(idle.Key(p.Key))
+			id = 1
 		}
 		part := stat.Span{From: t, To: t + p.Ns}
 		for ; k < n; k++ {
@@ -107,29 +135,14 @@ func (r *rank) addWait(w *collective.Member, ids *idleNames) {
 // meanwhile. All such rows add up to the wait of a step.
 type WaitRow struct {
 	Row
-	Cause string     `json:"cause"`
-	Sites []WaitSite `json:"sites"` // where that arose, the most first; they add up to the row
-}
-
-// WaitSite is a part of a WaitRow. It is not tested: the row is.
-type WaitSite struct {
-	Site     *string  `json:"site"`
-	Baseline *float64 `json:"baseline_us"`
-	Target   *float64 `json:"target_us"`
-	Delta    *float64 `json:"delta_us"`
+	Cause string `json:"cause"`
 }
 
 // waitRows makes rows of waits by cause.
 func (t *tester) waitRows() []WaitRow {
-	rows, sites := []WaitRow{}, idleRows(t.sectionRows(waitTimes))
-	for _, r := range idleRows(t.itemRows(waitTimes, func(s *side) map[string]*item { return s.waitCauses })) {
-		one := WaitRow{Row: r.Row, Cause: r.Cause, Sites: []WaitSite{}}
-		for _, s := range sites {
-			if s.Cause == r.Cause {
-				one.Sites = append(one.Sites, WaitSite{s.Site, s.Baseline, s.Target, s.Delta})
-			}
-		}
-		rows = append(rows, one)
+	rows := []WaitRow{}
+	for _, r := range t.sectionRows(waitTimes) {
+		rows = append(rows, WaitRow{r, r.Name})
 	}
 	return rows
 }

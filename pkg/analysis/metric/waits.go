@@ -58,11 +58,10 @@ func (c *computer) divide(res *Result) {
 	if len(lanes) == 0 {
 		return
 	}
-	m := collective.New(lanes)
 	for _, r := range of {
 		r.waitsUnknown, r.causesUnknown = true, true
 	}
-	m.Each(func(ev *collective.Meeting) {
+	m := c.opt.Match(lanes, func(ev *collective.Meeting) {
 		for i := range ev.Members {
 			r := of[ev.Members[i].Lane]
 			r.waitsUnknown, r.causesUnknown = false, r.causesUnknown && ev.Estimated

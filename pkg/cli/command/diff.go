@@ -263,7 +263,7 @@ func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, *repo
 	if err != nil {
 		return nil, nil, err
 	}
-	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: d.profile.BusyAll})
+	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: d.profile.BusyAll, Match: profiler.Match})
 	if err != nil {
 		return nil, nil, err
 	}
