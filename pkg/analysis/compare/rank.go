@@ -86,7 +86,7 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 	r := &rank{id: id, busy: busy, due: never, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
-		Why: run.why, LockStacks: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
+		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
 	})
 	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{Work: true}, r)

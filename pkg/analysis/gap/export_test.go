@@ -9,8 +9,5 @@ func SetMaxStates(t *testing.T, n int) {
 	t.Cleanup(func() { maxStates = old })
 }
 
-// TwoPasses reports whether kernels are of two forward passes.
-var TwoPasses = twoPasses
-
 // TargetOf is what a finding is about.
 var TargetOf = targetOf

@@ -46,7 +46,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		for _, s := range res.Ranks[k].Steps {
 			v.matched[s] = true
 		}
-		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes(), Wall: v.wall()}
+		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
 	}
 	rep.Explain(res.Rank, times, c.source)
 	return rep
@@ -104,21 +104,6 @@ func (v *compared) kernelTimes() map[string]float64 {
 		}
 	}
 	return times
-}
-
-// wall returns the time per step of the steps that are compared, in us, 0 for a rank of several
-// GPUs: their kernels run beside one another anyway.
-func (v *compared) wall() float64 {
-	if len(v.gpus) > 1 {
-		return 0
-	}
-	ns := int64(0)
-	for k, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
-		if v.matched[k] {
-			ns += s.Until - s.Start - s.Unrecorded
-		}
-	}
-	return us(ns) / float64(v.n)
 }
 
 // hostTimes returns the time per step that launching threads spend in each state, in

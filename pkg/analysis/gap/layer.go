@@ -7,7 +7,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // patternReport looks for the layer in the steps that were kept: in steady steps,
@@ -18,8 +17,7 @@ func (c *computer) patternReport(views []*view) *layer.Report {
 		if c.stepless(views) {
 			of = layer.OfTrace
 		}
-		steps := slices.DeleteFunc(c.keptSteps(views, what.kept), twoPasses)
-		if p := layer.Make(steps, c.kernels.text, of); p != nil {
+		if p := layer.Make(c.keptSteps(views, what.kept), c.kernels.text, of); p != nil {
 			p.Sentence = layerSentence(p)
 			return p
 		}
@@ -58,38 +56,6 @@ func layerSentence(p *layer.Report) string {
 func (c *computer) stepless(views []*view) bool {
 	return !slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
 }
-
-// twoPasses reports whether a step's period holds two forward passes: a replay and one whose
-// kernels were launched by themselves, each with a quarter of the matrix products at least, or
-// apartProducts of these on streams on which nothing is replayed.
-// (Where the host runs ahead the replay of the step before may run in an eager step's
-// period, and the layers of both would count. A prefill may run beside the replays of decode.)
-func twoPasses(kernels []layer.Sampled) bool {
-	replays := map[int32]bool{} // by stream
-	replayed := 0
-	for i := range kernels {
-		if k := &kernels[i]; k.Replayed {
-			replays[k.Stream] = true
-			replayed += b2n(k.Class == event.GEMM)
-		}
-	}
-	eager, apart := 0, 0
-	for i := range kernels {
-		if k := &kernels[i]; !k.Replayed && k.Class == event.GEMM {
-			eager++
-			apart += b2n(!replays[k.Stream])
-		}
-	}
-	return 3*min(eager, replayed) >= max(eager, replayed) && min(eager, replayed) >= minProducts ||
-		apart >= apartProducts && replayed >= minProducts
-}
-
-// minProducts, 10, is how many matrix products a forward pass has at least; apartProducts, 4, how
-// many beside replays are a part of one.
-const (
-	minProducts   = 10
-	apartProducts = 4
-)
 
 // b2n is 1 for true, for counting.
 func b2n(b bool) int {

@@ -5,10 +5,8 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
-	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Models whose layers differ, read from simulated exports.
@@ -68,27 +66,6 @@ func TestLayersOfModels(t *testing.T) {
 					t.Errorf("%s: types add up to %d of %d", name, sum, *p.Layers)
 				}
 			}
-		}
-	}
-}
-
-// A prefill that runs in parts beside the replays of decode, on a stream of its own, is another
-// forward pass; a head after the replay on its stream is not, nor are experts replayed beside it.
-func TestTwoPasses(t *testing.T) {
-	for name, test := range map[string]struct {
-		stream   int32
-		replayed bool
-		want     bool
-	}{"prefill": {20, false, true}, "head": {7, false, false}, "experts": {20, true, false}} {
-		var kernels []layer.Sampled
-		for range 24 {
-			kernels = append(kernels, layer.Sampled{Class: event.GEMM, Stream: 7, Replayed: true})
-		}
-		for range 4 {
-			kernels = append(kernels, layer.Sampled{Class: event.GEMM, Stream: test.stream, Replayed: test.replayed})
-		}
-		if got := gap.TwoPasses(kernels); got != test.want {
-			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

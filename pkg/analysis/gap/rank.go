@@ -91,7 +91,7 @@ func newRank(c *computer, id int32) *rank {
 	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
-		Why: true, Stacks: true, LockStacks: true, Waits: c.header.Rows(event.Run) > 0, OSCalls: c.header.Records(event.OS, id), Store: c.store,
+		Why: true, Stacks: true, Waits: c.header.Rows(event.Run) > 0, OSCalls: c.header.Records(event.OS, id), Store: c.store,
 		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll, Work: true}, r)

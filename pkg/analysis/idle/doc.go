@@ -61,7 +61,7 @@
 //	…
 //	r.Cut(start, group)         // before the rows of a step
 //	r.Step(start, end)          // its row
-//	r.Observe(batch, i, j)      // rows of it
+//	r.Call(batch, i)            // rows of it, by their kind
 //	…
 //	r.Close()
 //	r.Each(windowEnd, func(s idle.Sample) { perStep[s.Slice] += s.Ns })

@@ -57,7 +57,7 @@ const (
 // option Stacks.
 func (r *Rank) Stack(b *event.Batch, i int) {
 	id, ok := b.Thread.Get(i)
-	if !ok || !r.opt.Stacks && (!r.opt.LockStacks || b.Kind.Values[i] != event.Backtrace) {
+	if !ok || !r.opt.Stacks && (!r.opt.Why || b.Kind.Values[i] != event.Backtrace) {
 		return
 	}
 	s := stackAt{start: b.Start.Values[i], end: b.End.Values[i], stack: -1, family: event.Other}

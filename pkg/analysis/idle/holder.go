@@ -69,9 +69,9 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 }
 
 // creditStacks credits the time between from and to, that in stacks which wait for the
-// interpreter lock as LockStacks has it. Where ranges say who holds the lock they are believed.
+// interpreter lock as of a holder whom nobody knows. Where ranges say who holds the lock they are believed.
 func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g gapOf) {
-	if r.opt.LockStacks && !r.locks.held && len(h.called.at) > 0 && why.MayWait() {
+	if r.opt.Why && !r.locks.held && len(h.called.at) > 0 && why.MayWait() {
 		h.eachCalled(from, to, func(start, end int64, s *stackAt) {
 			if s.family == event.GIL {
 				r.credit(from, start, key, g)

@@ -22,15 +22,13 @@ type Options struct {
 	BusyAll bool
 	// TotalsOnly keeps totals of groups, and nothing of single slices.
 	TotalsOnly bool
-	// Why divides what is attributed to host threads by why they did not go on, and
+	// Why divides what is attributed to host threads by why they did not go on (waits that stacks
+	// of calls show to be for the interpreter lock as by a holder whom nobody knows, InStack), and
 	// OSCalls says that calls of the system's libraries were recorded in the rank's
 	// process.
 	Why, OSCalls bool
 	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
 	Stacks bool
-	// LockStacks divides, with Why, waits that stacks of calls show to be for the interpreter
-	// lock, as by a holder whom nobody knows (InStack).
-	LockStacks bool
 	// Waits keeps, with Why, when launching threads waited for others.
 	Waits bool
 	// HostTime keeps what launching threads did in each slice.
@@ -101,31 +99,6 @@ type HostRow struct {
 	Class  event.Class // Other and Range where the row has none
 	Name   int32       // of Sites.Names for calls, of Sites.Ranges for ranges
 	Path   int32       // of ranges around it, -1 for none
-}
-
-// Observe observes rows i to j, all of the rank and of the open slice. Rows that are
-// neither GPU activity, calls nor ranges mean nothing here.
-func (r *Rank) Observe(b *event.Batch, i, j int) {
-	var a Activity
-	kinds := b.Kind.Values[:j]
-	for ; i < j; i++ {
-		switch kinds[i] {
-		case event.Kernel, event.Graph, event.Memcpy, event.Memset:
-			if r.IsActivity(b, i) {
-				r.Read(b, i, &a)
-				r.Activity(&a)
-			}
-		case event.API:
-			r.Call(b, i)
-		case event.NVTX:
-			r.Range(b, i)
-		case event.OS, event.Run, event.Overhead:
-			r.Host(b, i)
-		case event.Sample, event.Backtrace:
-			r.Stack(b, i)
-		}
-	}
-	r.Bound()
 }
 
 // callStates are the states of a thread in calls of each class.

@@ -78,11 +78,6 @@ func Call(name string, factor float64) Change {
 	return Change{what: callTime, glob: name, folded: true, Factor: factor}
 }
 
-// Kernel multiplies the length of kernels of a name.
-func Kernel(name string, factor float64) Change {
-	return Change{what: kernelTime, glob: name, folded: true, Factor: factor}
-}
-
 // ParseFactor reads a factor: a number from 0.
 func ParseFactor(text string) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)

@@ -73,7 +73,7 @@
 //	t := replay.New(src.Header(), store)
 //	… t.Add(batch) for each batch …
 //	err := t.Finish(func(rank int32) *step.RankSteps { … of its own walkers, nil for none … })
-//	gains, err := t.Gains([]replay.Scenario{
+//	gains, err := t.Each([]replay.Scenario{
 //		{Changes: []replay.Change{replay.WaitAt("cudaDeviceSynchronize", "step # > sample")}},
 //		{Changes: []replay.Change{replay.CallAt("cudaMalloc", "step # > embed", 0), replay.CallAt("cudaFree", "", 0)}},
 //		{Changes: []replay.Change{replay.RangeAt("step # > _prepare_inputs", 0)}},

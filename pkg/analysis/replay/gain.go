@@ -1,14 +1,11 @@
 package replay
 
 // Gains are what treatments bring: by how much shorter a step of the benchmark segment is, the
-// mean over these, with each of them alone and with the best two together. Where a stream has
-// no steps, each rank's recording is one.
+// mean over these, with each of them alone. Where a stream has no steps, each rank's recording is one.
 type Gains struct {
 	Steps  int     // of all ranks
 	StepUs float64 // a step now
 	Each   []Gain  // as the treatments were given
-	// Pair is the best two together, nil where fewer than two bring anything.
-	Pair *Pair
 }
 
 // Gain is by how much shorter a step is, in us. It is negative where it is longer.
@@ -19,31 +16,6 @@ type Gain struct {
 	// events were for one record earlier where the run does not say which; nil where that
 	// differs by no more than 2 % of the step.
 	KeepUs, OlderUs *float64
-}
-
-// Pair is two treatments together, by their places in the list.
-type Pair struct {
-	A, B int
-	Gain
-}
-
-// Gains replays treatments, each alone and then the best two together.
-func (t *Trace) Gains(treatments []Scenario) (*Gains, error) {
-	g, err := t.Each(treatments)
-	if err != nil {
-		return nil, err
-	}
-	a, b := best(g.Each)
-	if b < 0 {
-		return g, nil
-	}
-	both := Scenario{Changes: append(append([]Change(nil), treatments[a].Changes...), treatments[b].Changes...), Keep: treatments[a].Keep}
-	pair, err := t.Each([]Scenario{both})
-	if err != nil {
-		return nil, err
-	}
-	g.Pair = &Pair{a, b, pair.Each[0]}
-	return g, nil
 }
 
 // Each replays treatments, each alone.
@@ -72,21 +44,6 @@ func (t *Trace) Each(treatments []Scenario) (*Gains, error) {
 		g.Each = append(g.Each, one)
 	}
 	return g, nil
-}
-
-// best returns the places of the two largest gains, -1 for those that are none.
-func best(all []Gain) (a, b int) {
-	a, b = -1, -1
-	for i := range all {
-		switch {
-		case all[i].Us <= 0:
-		case a < 0 || all[i].Us > all[a].Us:
-			a, b = i, a
-		case b < 0 || all[i].Us > all[b].Us:
-			b = i
-		}
-	}
-	return a, b
 }
 
 // gain is what a row of periods brings.

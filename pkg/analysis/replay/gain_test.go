@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -47,7 +48,7 @@ func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Sce
 	if err := trace.Finish(func(rank int32) *step.RankSteps { walkers[rank].Finish(); return &walkers[rank].RankSteps }); err != nil {
 		t.Fatal(err)
 	}
-	g, err := trace.Gains(treatments)
+	g, err := trace.Each(treatments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,9 +77,11 @@ func TestGainsOfSites(t *testing.T) {
 	truth := gains(t, with, "nvtx").StepUs - gains(t, without, "nvtx").StepUs
 	at := pathOf(t, with, "cudaDeviceSynchronize")
 	alloc := treat(replay.CallAt("cudaMalloc", pathOf(t, with, "cudaMalloc"), 0), replay.CallAt("cudaFree", pathOf(t, with, "cudaFree"), 0))
-	g := gains(t, with, "nvtx", treat(replay.WaitAt("cudaDeviceSynchronize", at)), alloc, treat(replay.WaitAt("cudaDeviceSynchronize", at+" > elsewhere")))
-	if g.Pair == nil || math.Abs(g.Pair.Us-truth) > 0.02*g.StepUs {
-		t.Errorf("%q: both treated: %+v, the runs differ by %.1f of %.1f us", at, g.Pair, truth, g.StepUs)
+	wait := treat(replay.WaitAt("cudaDeviceSynchronize", at))
+	both := treat(slices.Concat(wait.Changes, alloc.Changes)...)
+	g := gains(t, with, "nvtx", wait, alloc, treat(replay.WaitAt("cudaDeviceSynchronize", at+" > elsewhere")), both)
+	if pair := g.Each[3]; math.Abs(pair.Us-truth) > 0.02*g.StepUs {
+		t.Errorf("%q: both treated: %+v, the runs differ by %.1f of %.1f us", at, pair, truth, g.StepUs)
 	}
 	for _, got := range g.Each[:2] {
 		if got.Us <= 0 || got.CI == nil || got.CI[0] > got.Us || got.CI[1] < got.Us {
@@ -124,7 +127,7 @@ func TestGainsWithoutSteps(t *testing.T) {
 	c := sim.Default()
 	c.Ranks, c.Steps = 1, 30
 	g := gains(t, c, "none", treat(replay.Host(0.5)), treat(replay.GPU(2)))
-	if g.Steps != 1 || g.Each[0].Us <= 0 || g.Each[1].Us >= 0 || g.Pair != nil {
+	if g.Steps != 1 || g.Each[0].Us <= 0 || g.Each[1].Us >= 0 {
 		t.Errorf("%+v", g)
 	}
 }

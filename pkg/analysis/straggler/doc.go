@@ -21,6 +21,5 @@
 // which nobody is known to be late.
 // What equal ranks show by chance is for steps that are independent. Where hosts do not wait for
 // one another they are not: a rank that fell behind stays behind for a while, and in 20 steps
-// may have nine in ten. It is named, since the others did wait for it, and Report.Lasts is for
-// who gives advice.
+// may have nine in ten. It is named, since the others did wait for it ([FewSteps]).
 package straggler

@@ -40,30 +40,12 @@ type Report struct {
 	Why       []Excess     `json:"why"`         // empty where no rank is named
 	Ranks     []RankReport `json:"ranks"`       // in the order of the ranks given
 	Kinds     []NameReport `json:"collectives"` // the longest waits first
-
-	steady bool // see Lasts
 }
 
 // FewSteps is the number of steps below which a rank may be late by chance alone: of simulated
 // runs of four equal ranks one was named in two of five of 20 steps, in a quarter of those of
 // 60, and in none of 200.
 const FewSteps = 100
-
-// Lasts tells of a rank that is named whether it seems to be late for good: in FewSteps, or in
-// nine of ten of fewer by half of what it is late on average. What falls behind by chance is
-// late by less and more in turn.
-func (rep *Report) Lasts() bool { return rep.Steps >= FewSteps || rep.steady }
-
-// steadily reports whether the rank that is named is late by half its mean in nine of ten steps.
-func (res *Result) steadily() bool {
-	n, half := 0, res.Ranks[res.Rank].Late/int64(2*max(1, res.Steps))
-	for _, s := range res.PerStep {
-		if s.Straggler == res.Rank && s.Late >= half {
-			n++
-		}
-	}
-	return 10*n >= 9*res.Steps
-}
 
 // Excess is what the straggler spends more on than each of the other ranks.
 type Excess struct {
@@ -129,7 +111,7 @@ func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Rep
 		rep.LateUs = rep.Ranks[res.Rank].LateUs
 	}
 	if res.Kind == Persistent {
-		rep.Rank, rep.steady = &lanes[res.Lanes[res.Rank]].Rank, res.steadily()
+		rep.Rank = &lanes[res.Lanes[res.Rank]].Rank
 	}
 	return rep
 }
@@ -140,7 +122,6 @@ type Times struct {
 	Kernels    map[string]float64 // of the kernels that it runs by itself, by class
 	Operations map[string]float64 // of what its launching threads do: ranges, and calls by class
 	Idle       map[string]float64 // of its idle GPUs, by cause; host:NAME is a range
-	Wall       float64            // of those steps; 0: not known
 }
 
 // Shares of the lateness: what an operation explains at least to be called a cause of it,
@@ -169,7 +150,7 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 		operations[i].Source = source(operations[i].Name)
 	}
 	rep.Why = slices.Concat(kernels, operations, idle)
-	enough, most := enoughExcess*rep.LateUs, mostExcess*(rep.LateUs-rep.hidden(k, ranks))
+	enough, most := enoughExcess*rep.LateUs, mostExcess*rep.LateUs
 	gpu := 0.0
 	for _, w := range kernels {
 		if gpu += w.ExcessUs; w.ExcessUs >= enough {
@@ -192,35 +173,6 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 	if rep.Side == "" && host > 0 && host >= most {
 		rep.Side = "host"
 	}
-}
-
-// hidden is how much of the lateness, in us per step, the other ranks do not lose: they run
-// kernels of their own while a collective waits on another stream, as two batches in turn do.
-func (rep *Report) hidden(k int, ranks []Times) (us float64) {
-	if len(rep.Ranks) != len(ranks) {
-		return 0
-	}
-	for i := range ranks {
-		if beside := max(0, rep.beside(i, &ranks[i])); i == k {
-			us -= beside
-		} else {
-			us += beside / float64(len(ranks)-1)
-		}
-	}
-	return min(max(0, us), rep.LateUs)
-}
-
-// beside is by how much a rank's kernels and collectives are longer than its steps, in us
-// per step: so much of them at least runs at the same time.
-func (rep *Report) beside(i int, t *Times) float64 {
-	if t.Wall == 0 {
-		return 0
-	}
-	us := rep.Ranks[i].WaitUs + rep.Ranks[i].TransferUs - t.Wall
-	for _, own := range t.Kernels {
-		us += own
-	}
-	return us
 }
 
 // excess lists what ranks[k] spends more on than each of the others, the most first.

@@ -40,18 +40,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Two batches in turn: what the others compute while a collective waits is not lost to them.
-func TestExplainBeside(t *testing.T) {
-	for wall, want := range map[float64]string{0: "", 2000: "", 1400: "gpu"} { // of the other rank: 1000 of its own, 900 of waits
-		rep := &Report{LateUs: 800, Causes: []string{}, Ranks: []RankReport{{WaitUs: 800, TransferUs: 100}, {TransferUs: 100}}}
-		gemm := func(us float64) map[string]float64 { return map[string]float64{"gemm": us} }
-		rep.Explain(1, []Times{{Kernels: gemm(1000), Wall: wall}, {Kernels: gemm(1300), Wall: wall}}, func(string) string { return "" })
-		if rep.Side != want {
-			t.Errorf("steps of %v us: side %q, want %q", wall, rep.Side, want)
-		}
-	}
-}
-
 func ExampleReport_Explain() {
 	rep := explained(Times{Operations: map[string]float64{"_coordinator_metadata": 480}}, Times{})
 	fmt.Println(rep.Side, rep.Causes)
