@@ -136,7 +136,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 }
 
 // ofStartup says whether row k was launched in the step in which PyTorch's profiler started: its
-// reader takes that step's marker away, as it holds what starting took, and so it is none by
+// reader takes that step's marker away, as it includes profiler start-up, and so it is none by
 // whatever method.
 func (r *rank) ofStartup(b *event.Batch, k int) bool {
 	if !r.startup {

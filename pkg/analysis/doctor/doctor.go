@@ -296,7 +296,7 @@ func bound(f *found, q *Question) {
 		q.Instead = f.by("record replays, as a row each or by their kernels", fewer)
 		q.record = &report.CaptureOptions{Ranges: true}
 	case f.StartOnly():
-		q.Can, q.Because = No, "the only forward step is the first after the profiler started, which holds what starting took"
+		q.Can, q.Because = No, "the only forward step is the first after the profiler started, which includes profiler start-up"
 		q.Instead = "record several steps"
 		q.record = &report.CaptureOptions{Ranges: true}
 	case len(evidence) == 0:

@@ -56,7 +56,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
 	}
 	if run.StartOnly {
-		say(recordMore, "the only forward step is the first after the profiler started, which holds what starting took")
+		say(recordMore, "the only forward step is the first after the profiler started, which includes profiler start-up")
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]

@@ -47,7 +47,7 @@ func (d *document) findOrigin() {
 // in traces of 2020 and 2021, which have none, operators, that say the counts of
 // requests; where none does, the steps of the profiler's schedule. Where one is around
 // another, the inner one counts; and the first one after the profiler started is
-// none: it holds what starting took.
+// none: it includes profiler start-up.
 func (d *document) chooseMarkers() {
 	category, want := annotationCategory, scheduled
 	if d.counts.rows[category] == 0 {

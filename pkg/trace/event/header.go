@@ -85,7 +85,7 @@ type Report struct {
 	// lost some is among Warnings only.
 	LostEvents bool `json:"lost_events,omitempty"`
 	// StartOnly: the only forward step is the first after the profiler started, which
-	// holds what starting took, and is no evidence.
+	// includes profiler start-up, and is no evidence.
 	StartOnly bool `json:"start_only,omitempty"`
 	// Workload is Training or Diffusion, by what its rows are, "" for what generates tokens,
 	// or may: no row says otherwise, or the writer did not look.
@@ -216,7 +216,7 @@ func (e *Error) Hint() string { return e.Advice }
 func (h *Header) Require(columns Set) error {
 	for c := range NumCols {
 		if columns.Has(c) && !h.Columns.Has(c) {
-			return &Error{"the stream has no column " + Fields[c].Name, "take what nsys2arrow and the filters after it write"}
+			return &Error{"the stream has no column " + Fields[c].Name, "read a stream or checkpoint that nsys2arrow, isolate or phase wrote"}
 		}
 	}
 	return nil
