@@ -103,8 +103,8 @@ func (w *Walker) TraceWindow() (start, end int64, ok bool) {
 	return w.traceStart, w.traceEnd, w.traceStart < w.traceEnd
 }
 
-// Slice is the slice under way.
-func (w *Walker) Slice() Slice { return w.now }
+// Slice is the slice under way, valid until it ends.
+func (w *Walker) Slice() *Slice { return &w.now }
 
 // SegmentEnd is the latest end of the open segment's steps so far, the earliest
 // time of all where no step has begun.

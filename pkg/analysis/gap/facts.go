@@ -112,16 +112,18 @@ func (f *gathering) idle(paused map[string]bool) {
 	times, unseen, names := map[spot]int64{}, map[spot]int64{}, map[spot]string{}
 	followers := f.followers()
 	for _, v := range f.views {
-		v.eachTotal(func(_ *scope, t *idle.Total) {
-			key, why := f.c.sites.Undivided(t.Key)
+		total := map[idle.Key]int64{}
+		v.eachTotal(func(_ *scope, t *idle.Total) { total[t.Key] += t.Ns })
+		for _, k := range slices.Sorted(maps.Keys(total)) {
+			key, why := f.c.sites.Undivided(k)
 			path := f.c.sites.Path(key)
 			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.sites.PathText(path), rank: -1}
 			f.sources[s.path] = f.c.Source(path)
 			if s.cause >= idle.Launch && s.cause <= idle.API {
-				f.idleIn[place{s.call, s.path}] += t.Ns
+				f.idleIn[place{s.call, s.path}] += total[k]
 			}
 			if paused[causeOf(&s)] {
-				return
+				continue
 			}
 			if why != idle.None {
 				s.why = why.String()
@@ -129,12 +131,12 @@ func (f *gathering) idle(paused map[string]bool) {
 			if name := f.c.sites.Calls.Text(why.Name()); why.Name() >= 0 {
 				s.why, names[s] = "os:"+cudaname.ClassOS(name), name
 			}
-			s.is = f.words(v, t.Key, &s, why, followers)
-			times[s] += t.Ns
+			s.is = f.words(v, k, &s, why, followers)
+			times[s] += total[k]
 			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
-				unseen[s] += t.Ns
+				unseen[s] += total[k]
 			}
-		})
+		}
 	}
 	order := slices.SortedFunc(maps.Keys(times), func(a, b spot) int {
 		return cmp.Or(cmp.Compare(times[b], times[a]), strings.Compare(fmt.Sprint(a), fmt.Sprint(b)))
@@ -172,9 +174,8 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	if s.cause == idle.Host && isView(innermost(s.path)) {
 		is = append(is, "view")
 	}
-	fetches := marker.FetchesRequests(s.path)
 	switch {
-	case fetches && slices.Contains(waits, s.why):
+	case slices.Contains(waits, s.why) && marker.FetchesRequests(s.path):
 		is = append(is, "requests")
 	case followers[v.id] && slices.Contains(follows, s.why):
 		is = append(is, "requests")

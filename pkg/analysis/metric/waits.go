@@ -3,6 +3,7 @@ package metric
 import (
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -110,26 +111,50 @@ func (r *rank) creditWait(w *collective.Member) {
 	if n == 0 {
 		return
 	}
+	near := &r.near
 	if r.steps.waits == nil {
 		r.steps.waits = make([]wait, n)
+		near.load(steps, 0)
 	}
-	// Waits come nearly in order, and steps are read block by block: the place of the last wait
-	// is a step or two away.
-	for r.waitStep > 0 && steps.At(r.waitStep-1).Until > all.From {
-		r.waitStep--
-	}
-	for r.waitStep < n && steps.At(r.waitStep).Until <= all.From {
-		r.waitStep++
-	}
-	for k := r.waitStep; k < n; k++ {
-		s := steps.At(k)
-		if k > 0 {
-			r.creditIn(&r.gaps.wait, all, host, stat.Span{From: steps.At(k - 1).Until, To: s.Start})
-		}
-		if s.Start >= all.To {
+	for near.seek(steps, all.From); near.step < n; near.load(steps, near.step+1) {
+		r.creditIn(&r.gaps.wait, all, host, stat.Span{From: near.before, To: near.start})
+		if near.start >= all.To {
 			break
 		}
-		r.creditIn(&r.steps.waits[k], all, host, stat.Span{From: s.Start, To: s.Until})
+		r.creditIn(&r.steps.waits[near.step], all, host, stat.Span{From: near.start, To: near.until})
+		if near.until >= all.To {
+			break
+		}
+	}
+}
+
+// nearStep is a step with its bounds. Waits come nearly in order, and steps are read block by
+// block: the step of one is that of the last, or a step or two away.
+type nearStep struct {
+	step                 int
+	before, start, until int64 // before: when the step before it ends
+}
+
+// load loads step k; past the last one there is none.
+func (c *nearStep) load(steps *step.Steps, k int) {
+	if c.step = k; k >= steps.Len() {
+		c.before = c.until
+		return
+	}
+	s := steps.At(k)
+	c.start, c.until = s.Start, s.Until
+	if c.before = c.start; k > 0 {
+		c.before = steps.At(k - 1).Until
+	}
+}
+
+// seek loads the first step that ends after t, or none.
+func (c *nearStep) seek(steps *step.Steps, t int64) {
+	for c.step > 0 && c.before > t {
+		c.load(steps, c.step-1)
+	}
+	for c.step < steps.Len() && c.until <= t {
+		c.load(steps, c.step+1)
 	}
 }
 
