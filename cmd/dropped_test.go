@@ -97,7 +97,7 @@ func TestDroppedTables(t *testing.T) {
 		"calls":       {"DROP TABLE OSRT_API", calls, []string{"os:", "blocked:file", "descheduled"}, []string{"running", "off"}},
 		"lost calls": {
 			"INSERT INTO DIAGNOSTIC_EVENT SELECT * FROM (SELECT * FROM DIAGNOSTIC_EVENT LIMIT 1); UPDATE DIAGNOSTIC_EVENT SET text = 'Not all OS runtime libraries events might have been collected.' WHERE rowid = (SELECT max(rowid) FROM DIAGNOSTIC_EVENT)",
-			"some " + calls + ", which the profiler may have dropped, so that a thread shown as descheduled may have been blocked in one", nil, []string{"running", "os:", "blocked:file", "descheduled"},
+			"some " + calls + ": the profiler may have dropped them, and a thread shown as descheduled may have been blocked in one", nil, []string{"running", "os:", "blocked:file", "descheduled"},
 		},
 		"overheads": {"DROP TABLE PROFILER_OVERHEAD", "", nil, []string{"running"}},
 		"samples":   {"DROP TABLE SAMPLING_CALLCHAINS", "which functions threads ran, as the export has no stacks of its samples", nil, []string{"running"}},

@@ -45,7 +45,7 @@ func Unrecorded(h *event.Header, ranks []int32) []Missing {
 		case !h.Records(event.OS, rank):
 			add(Missing{calls, "-t osrt"})
 		case rep != nil && rep.LostCalls:
-			add(Missing{"some " + calls + ", which the profiler may have dropped, so that a thread shown as descheduled may have been blocked in one", "-t osrt, for a shorter time"})
+			add(Missing{"some " + calls + ": the profiler may have dropped them, and a thread shown as descheduled may have been blocked in one", "-t osrt, for a shorter time"})
 		}
 	}
 	return missing
