@@ -30,6 +30,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	}
 	st := findSteps(g, o)
 	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
+	r.fns = fns
 	r.addProfiles(profiles, g)
 	r.addFunctions(g)
 	r.addHotspots(g, st, o)

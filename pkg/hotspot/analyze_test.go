@@ -677,6 +677,9 @@ func TestOddPaths(t *testing.T) {
 			t.Errorf("%q is a constant", path)
 		}
 	}
+	if s := Statements([]string{"None = 3", "True, x = 1, 2"}); len(s) != 2 || !slices.Equal(s[1].Targets, []string{"x"}) {
+		t.Errorf("%+v", s)
+	}
 	if !constant("Mode.DECODE") || !constant("torch.float16.dtype") {
 		t.Error("constants are none")
 	}

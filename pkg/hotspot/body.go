@@ -100,7 +100,7 @@ func (b *code) index() {
 	for i := range b.stmts {
 		s := &b.stmts[i]
 		for _, l := range s.Loops {
-			s.over = append(s.over, collections(l.Over)...)
+			s.over = append(s.over, collections(l.tokens)...)
 		}
 		for in, names := range map[*map[string][]int][]string{&b.overBy: s.over, &b.readBy: s.Names, &b.setBy: s.Targets} {
 			for _, name := range names {

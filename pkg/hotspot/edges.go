@@ -57,7 +57,7 @@ func (g *graph) add(f *function, i int, callee *function) {
 		g.claimed[callee] += f.body.stmts[i].hits
 	}
 	callee.called = true
-	callee.callers[f] = true
+	callee.callers[f] += f.body.stmts[i].ns
 }
 
 // stacks takes over the callers that stacks have.
@@ -70,7 +70,7 @@ func (g *graph) stacks() {
 		for _, caller := range f.Callers {
 			if c := of[caller]; c != nil && c != f {
 				f.called = true
-				f.callers[c] = true
+				f.callers[c] += 0
 			}
 		}
 	}

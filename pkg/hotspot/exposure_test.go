@@ -11,23 +11,21 @@ import (
 
 // madeReport is a profile of 100 steps: a loop that calls three functions, of which prepare
 // takes 2, update 6 and helper, which update calls, 3 ms per step.
-func madeReport() (*hotspot.Report, []*lineprof.Profile) {
+func madeReport() *hotspot.Report {
 	fn := func(name string, ms float64, lines ...lineprof.Line) *lineprof.Function {
-		return &lineprof.Function{Name: name, File: "engine.py", Ns: int64(ms * 100e6), Lines: lines}
+		return &lineprof.Function{Name: name, File: "engine.py", Ns: int64(ms * 100e6), Lines: lines, Calls: -1, SelfNs: -1}
 	}
 	line := func(ms float64, source string) lineprof.Line {
 		return lineprof.Line{Hits: 100, Ns: int64(ms * 100e6), Source: source}
 	}
-	p := &lineprof.Profile{Functions: []*lineprof.Function{
+	p := &lineprof.Profile{Runs: 1, Functions: []*lineprof.Function{
 		fn("loop", 9, line(2, "self._prepare_tp_inputs(batch)"), line(6, "self.update(batch)"), line(1, "x = 'helper(1)'  # helper(2)")),
 		fn("_prepare_tp_inputs", 2, line(2, "ids = torch.tensor(ids)")),
 		fn("update", 6, line(3, "helper(batch)"), line(3, "y = work(batch)")),
 		fn("helper", 3, line(3, "z = work(batch)")),
 	}}
-	rep := &hotspot.Report{Steps: 100}
-	for _, f := range p.Functions {
-		rep.Functions = append(rep.Functions, hotspot.Function{Function: f.Name, TotalUs: float64(f.Ns) / 1000})
-	}
+	rep := hotspot.Analyze([]*lineprof.Profile{p}, hotspot.Options{Steps: 100})
+	rep.Hotspots = nil
 	for _, h := range []struct {
 		fn string
 		ms float64
@@ -36,7 +34,7 @@ func madeReport() (*hotspot.Report, []*lineprof.Profile) {
 		rep.Hotspots = append(rep.Hotspots, hotspot.Hotspot{Function: h.fn, TimeUs: 100 * us, UsPerStep: &us,
 			Options: []hotspot.Option{{SavingsUs: &[2]float64{us / 2, us}, SavingsPct: [2]float64{us / 200, us / 100}, SavingsOf: [2]float64{0.5, 1}}}})
 	}
-	return rep, []*lineprof.Profile{p}
+	return rep
 }
 
 // weighed returns the hotspots' functions in their order, with exposed us per step.
@@ -46,8 +44,8 @@ func weighed(t *testing.T, evidence string) (order []string, us map[string]float
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, profiles := madeReport()
-	remarks = trace.Weigh(rep, profiles)
+	rep := madeReport()
+	remarks = trace.Weigh(rep)
 	us = map[string]float64{}
 	for _, h := range rep.Hotspots {
 		order = append(order, h.Function)

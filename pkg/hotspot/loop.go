@@ -13,45 +13,24 @@ import (
 // of turns, as in range(n), is no collection.
 // Names are compared as they stand, so two names of one list are two collections, and
 // nothing is claimed of them.
-func collections(over string) []string {
-	over = strings.TrimSpace(over)
-	if open := strings.IndexByte(over, '('); open > 0 && strings.HasSuffix(over, ")") && wrappers.has(over[:open]) {
-		var all []string
-		for _, arg := range splitArgs(over[open+1 : len(over)-1]) {
-			if over[:open] == "range" && !strings.HasPrefix(arg, "len(") {
-				continue
+func collections(over []Token) (all []string) {
+	n := len(over)
+	if n > 2 && wrappers.has(over[0].Text) && over[1].Text == "(" && over[n-1].Text == ")" {
+		for _, arg := range split(over[2 : n-1]) {
+			if over[0].Text != "range" || len(arg) > 1 && arg[0].Text == "len" && arg[1].Text == "(" {
+				all = append(all, collections(arg)...)
 			}
-			all = append(all, collections(arg)...)
 		}
 		return all
 	}
-	for _, suffix := range []string{".items()", ".keys()", ".values()", ".copy()"} {
-		over = strings.TrimSuffix(over, suffix)
-	}
-	if over == "" || over[0] >= '0' && over[0] <= '9' || over[0] == '(' || over[0] == '[' || over[0] == '\'' || over[0] == '"' {
+	if n == 0 || over[0].Kind != Name {
 		return nil
 	}
-	return []string{over}
-}
-
-// splitArgs divides a text at the commas outside of brackets.
-func splitArgs(text string) []string {
-	var all []string
-	depth, start := 0, 0
-	for i, c := range []byte(text) {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case ',':
-			if depth == 0 {
-				all = append(all, text[start:i])
-				start = i + 1
-			}
-		}
+	text := Text(over)
+	for _, suffix := range []string{".items()", ".keys()", ".values()", ".copy()"} {
+		text = strings.TrimSuffix(text, suffix)
 	}
-	return append(all, text[start:])
+	return []string{text}
 }
 
 // redundant finds another loop over what statement i goes over.

@@ -11,12 +11,12 @@ import (
 
 // function is one profiled function over all profiles.
 type function struct {
-	*lineprof.Function          // of the profile in which it took longest, or the sum
-	per                []*int64 // total in each profile, nil where it is not in it
-	body               *body    // nil where its source was not looked into
-	called             bool     // by another profiled function
-	callers            map[*function]bool
-	at                 int // place among all, the longest first
+	*lineprof.Function                     // of the profile in which it took longest, or the sum
+	per                []*int64            // total in each profile, nil where it is not in it
+	body               *body               // nil where its source was not looked into
+	called             bool                // by another profiled function
+	callers            map[*function]int64 // with the ns of their statements that call it
+	at                 int                 // place among all, the longest first
 
 	// What attribute says: see there.
 	root   bool      // no other profiled function is known to call it
@@ -60,7 +60,7 @@ func merge(profiles []*lineprof.Profile, sum bool) []*function {
 			seen[identity{f.File, f.Name, f.Line, 0}]++
 			m := byID[id]
 			if m == nil {
-				m = &function{Function: f, per: make([]*int64, len(profiles)), callers: map[*function]bool{}}
+				m = &function{Function: f, per: make([]*int64, len(profiles)), callers: map[*function]int64{}}
 				byID[id] = m
 				all = append(all, m)
 			} else {

@@ -1,7 +1,6 @@
 package hotspot
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -11,6 +10,9 @@ type parser struct {
 	tokens []Token
 	i      int
 	depth  int // brackets open around i
+
+	assigns bool // what is read are targets
+	updates bool // they are read, too
 }
 
 // more reports whether there are tokens left.
@@ -26,16 +28,21 @@ func (p *parser) at(text string) bool {
 // collected up to there. Each token is stepped over once, so the time is linear.
 func (p *parser) statement() {
 	p.targets()
-	for p.more() {
-		p.expressions("")
-		p.i++ // a closing bracket that was never opened
-	}
+	p.all()
 	s := p.s
 	for i := range s.Calls {
 		s.Calls[i].Assigned = s.Calls[i].Assigned && len(s.Targets) > 0
 	}
 	if n := len(s.Names); n > 0 && (s.Keyword == "def" || s.Keyword == "class" || s.Keyword == "import" || s.Keyword == "from") {
 		s.Calls, s.Attributes, s.Loops = nil, nil, nil
+	}
+}
+
+// all reads to the end.
+func (p *parser) all() {
+	for p.more() {
+		p.expressions("")
+		p.i++ // a closing bracket that was never opened
 	}
 }
 
@@ -111,6 +118,7 @@ func (p *parser) loop(closer string) {
 			p.primary()
 		}
 	}
+	p.s.Loops[at].tokens = p.tokens[start:p.i]
 	p.s.Loops[at].Over = Text(p.tokens[start:p.i])
 }
 
@@ -120,7 +128,8 @@ func (p *parser) loop(closer string) {
 func (p *parser) primary() (path string) {
 	begin := p.i
 	path = p.atom()
-	called := p.tokens[begin].Kind == Number // whose dot is none of an attribute
+	kind := p.tokens[begin].Kind
+	called := kind == Number || kind == Keyword // which is no name, nor is a number's dot that of an attribute
 	for p.more() && p.tokens[p.i].Kind == Op {
 		switch p.tokens[p.i].Text {
 		case ".":
@@ -136,9 +145,10 @@ func (p *parser) primary() (path string) {
 				p.i++
 				return path
 			}
-			p.depth++
+			assigns := p.assigns
+			p.depth, p.assigns = p.depth+1, false
 			path = p.postfix(path, begin)
-			p.depth--
+			p.depth, p.assigns = p.depth-1, assigns
 			called = path[len(path)-1] == ')'
 		default:
 			p.read(path, called)
@@ -185,9 +195,16 @@ func (p *parser) postfix(path string, begin int) string {
 	return path + "[]"
 }
 
-// read records a path that is not called.
+// read records a path that is not called, or is assigned. Of what is assigned a plain name is not
+// read.
 func (p *parser) read(path string, called bool) {
-	if !called && slices.Contains([]byte(path), '.') {
+	switch dotted := strings.Contains(path, "."); {
+	case p.assigns && isNameStart(path) && !called:
+		p.s.Targets = append(p.s.Targets, path)
+		if !dotted && !strings.HasSuffix(path, "]") && !p.updates {
+			p.s.Names = p.s.Names[:len(p.s.Names)-1]
+		}
+	case !called && dotted:
 		p.s.Attributes = append(p.s.Attributes, path)
 	}
 }
@@ -262,29 +279,33 @@ func (p *parser) call(path string, begin int) {
 }
 
 // arguments returns the text of the first positional argument and of the keyword ones.
-// Commas in brackets separate nothing. keys is nil where there are none.
+// keys is nil where there are none.
 func arguments(tokens []Token) (first string, keys map[string]string) {
-	start, n := 0, 0
-	add := func(arg []Token) {
-		n++
+	for n, arg := range split(tokens) {
 		switch {
 		case len(arg) > 2 && arg[0].Kind == Name && arg[1].Text == "=":
 			if keys == nil {
 				keys = map[string]string{}
 			}
 			keys[arg[0].Text] = Text(arg[2:])
-		case n == 1:
+		case n == 0:
 			first = Text(arg)
 		}
 	}
+	return first, keys
+}
+
+// split divides tokens at the commas outside of brackets.
+func split(tokens []Token) (all [][]Token) {
+	start := 0
 	for i, op := range Outside(tokens) {
 		if op == "," {
-			add(tokens[start:i])
+			all = append(all, tokens[start:i])
 			start = i + 1
 		}
 	}
 	if start < len(tokens) {
-		add(tokens[start:])
+		all = append(all, tokens[start:])
 	}
-	return first, keys
+	return all
 }

@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,17 +30,17 @@ type document struct {
 	Metrics    *struct {
 		PrepImpact *float64 `json:"host_prep_perf_impact"`
 	} `json:"aggregate_metrics"`
-	Verdict *string `json:"verdict"`
-	Handoff *struct {
-		Verdict     *string  `json:"verdict"`
-		FirstTarget *string  `json:"recommended_first_target"`
-		Wall        *float64 `json:"wall_time_per_step_us"`
+	Verdict string `json:"verdict"`
+	Handoff struct {
+		Verdict     string  `json:"verdict"`
+		FirstTarget string  `json:"recommended_first_target"`
+		Wall        float64 `json:"wall_time_per_step_us"`
 	} `json:"optimization_handoff"`
 }
 
 type operation struct {
-	Name    string  `json:"name"`
-	Source  *string `json:"source_function"`
+	Name    string `json:"name"`
+	Source  string `json:"source_function"`
 	Exposed *struct {
 		Baseline *float64 `json:"baseline_us"`
 		Target   *float64 `json:"target_us"`
@@ -77,7 +78,7 @@ func Read(r io.Reader) (*Trace, error) {
 		return nil, fmt.Errorf("no evidence: not the JSON of a report: %w", err)
 	}
 	t := &Trace{ranges: map[string]float64{}, texts: map[string]string{}, most: map[string]float64{}}
-	d.header(t)
+	t.Verdict, t.FirstTarget, t.WallUs = cmp.Or(d.Verdict, d.Handoff.Verdict), d.Handoff.FirstTarget, max(0, d.Handoff.Wall)
 	switch {
 	case d.Metrics != nil:
 		t.addVerdict(&d)
@@ -93,23 +94,6 @@ func Read(r io.Reader) (*Trace, error) {
 		return nil, errors.New("no evidence: neither aggregate_metrics, operations nor idle causes in it")
 	}
 	return t, nil
-}
-
-func (d *document) header(t *Trace) {
-	if d.Verdict != nil {
-		t.Verdict = *d.Verdict
-	}
-	if h := d.Handoff; h != nil {
-		if h.Verdict != nil && t.Verdict == "" {
-			t.Verdict = *h.Verdict
-		}
-		if h.FirstTarget != nil {
-			t.FirstTarget = *h.FirstTarget
-		}
-		if h.Wall != nil && *h.Wall > 0 {
-			t.WallUs = *h.Wall
-		}
-	}
 }
 
 func (t *Trace) addGaps(idle *idleCauses) {
@@ -164,10 +148,7 @@ func (t *Trace) addDiff(d *document) {
 		if us == nil || *us < 0 {
 			continue
 		}
-		names := map[string]bool{functionOf(o.Name): true}
-		if o.Source != nil {
-			names[lastPart(*o.Source)] = true
-		}
+		names := map[string]bool{functionOf(o.Name): true, lastPart(o.Source): true}
 		delete(names, "")
 		for n := range names {
 			t.ranges[n] += *us
@@ -187,20 +168,23 @@ var preparation = []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inp
 
 // of returns the idle time in a function's range, and whether there is one.
 func (t *Trace) of(function string) (us float64, known bool) {
-	us, known = t.ranges[t.standsFor(function)]
+	us, known = t.ranges[t.alias(function)]
 	return us, known
 }
 
-// standsFor is the name among ranges that a function goes by.
-func (t *Trace) standsFor(function string) string {
-	name := lastPart(function)
-	if _, known := t.ranges[name]; known || !slices.Contains(preparation, name) {
-		return name
-	}
-	for _, other := range preparation {
-		if _, known := t.ranges[other]; known {
-			return other
-		}
+// alias is the name among ranges that a function goes by.
+func (t *Trace) alias(function string) string {
+	return alias(lastPart(function), func(name string) bool {
+		_, known := t.ranges[name]
+		return known
+	})
+}
+
+// alias is the name by which a function is known: the functions that prepare inputs stand for each
+// other.
+func alias(name string, known func(string) bool) string {
+	if at := slices.IndexFunc(preparation, known); at >= 0 && !known(name) && slices.Contains(preparation, name) {
+		return preparation[at]
 	}
 	return name
 }

@@ -40,7 +40,8 @@ type Report struct {
 	TotalUs    float64  `json:"profiled_us"` // the same in us
 	Warnings   []string `json:"warnings"`    // what cannot be trusted, sentences
 
-	ranks bool // the profiles are taken for ranks of one run
+	ranks bool        // the profiles are taken for ranks of one run
+	fns   []*function // all of them, the longest first
 }
 
 // Profile is one input.

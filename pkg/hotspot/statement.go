@@ -53,6 +53,8 @@ type Index struct {
 type Loop struct {
 	Targets []string // names that it sets
 	Over    string   // text of what it goes over
+
+	tokens []Token // of Over
 }
 
 // Statements reads lines of source, of which the first begins a statement.

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
 // weighed is a profiled function, to be weighed.
@@ -31,8 +30,8 @@ type weighed struct {
 // save to it, and sorts them: first those of the function to begin with, then by
 // exposed time, then those of which it is not known, then the hidden ones. It returns
 // what there is to say of the whole.
-func (t *Trace) Weigh(rep *Report, profiles []*lineprof.Profile) (remarks []string) {
-	fns := callersOf(rep, profiles)
+func (t *Trace) Weigh(rep *Report) (remarks []string) {
+	fns := rep.byLastName()
 	for _, f := range fns {
 		t.weigh(f)
 	}
@@ -42,32 +41,14 @@ func (t *Trace) Weigh(rep *Report, profiles []*lineprof.Profile) (remarks []stri
 			t.expose(h, f)
 		}
 	}
-	first := lastPart(t.FirstTarget)
-	profiled := first != "" && fns[first] != nil
-	if !profiled {
-		first = t.sameAs(first, fns)
-		profiled = first != ""
-	}
+	first := alias(lastPart(t.FirstTarget), func(name string) bool { return fns[name] != nil })
 	slices.SortStableFunc(rep.Hotspots, func(a, b Hotspot) int {
 		return cmp.Or(
 			cmp.Compare(rank(&a, first), rank(&b, first)),
-			cmp.Compare(value(b.ExposedUsPerStep), value(a.ExposedUsPerStep)),
+			cmp.Compare(value(b.ExposedUsPerStep, 0), value(a.ExposedUsPerStep, 0)),
 			cmp.Compare(b.TimeUs, a.TimeUs))
 	})
-	return t.remarks(rep, profiled)
-}
-
-// sameAs is a profiled function that prepares inputs where the one to begin with does.
-func (t *Trace) sameAs(first string, fns map[string]*weighed) string {
-	if !slices.Contains(preparation, first) {
-		return ""
-	}
-	for _, p := range preparation {
-		if fns[p] != nil {
-			return p
-		}
-	}
-	return ""
+	return t.remarks(rep, fns[first] != nil)
 }
 
 // rank is the class in which a hotspot is sorted.
@@ -83,42 +64,34 @@ func rank(h *Hotspot, first string) int {
 	return 2
 }
 
-func value(x *float64) float64 {
+// value is a figure, or what counts where it is not known.
+func value(x *float64, unknown float64) float64 {
 	if x == nil {
-		return 0
+		return unknown
 	}
 	return *x
 }
 
-// callersOf makes the call graph of the profiled functions from the calls that their lines
-// contain. Of several callers of a function the one counts whose lines take longest.
-func callersOf(rep *Report, profiles []*lineprof.Profile) map[string]*weighed {
+// byLastName are the profiled functions by the last part of their names, as ranges have it. Of
+// several callers of a function the one counts whose lines take longest.
+func (r *Report) byLastName() map[string]*weighed {
 	fns := map[string]*weighed{}
-	for _, f := range rep.Functions {
-		name := lastPart(f.Function)
-		if fns[name] == nil {
-			fns[name] = &weighed{name: name}
+	for _, f := range r.fns {
+		if fns[f.last()] == nil {
+			fns[f.last()] = &weighed{name: f.last()}
 		}
-		fns[name].us += f.TotalUs
+		fns[f.last()].us += float64(f.Ns) / 1e3
 	}
-	most := map[[2]string]int64{}
-	for _, p := range profiles {
-		for _, f := range p.Functions {
-			caller := lastPart(f.Name)
-			for _, l := range f.Lines {
-				for _, callee := range calls(l.Source) {
-					if fns[callee] != nil && callee != caller && fns[caller] != nil {
-						most[[2]string{callee, caller}] += l.Ns
-					}
-				}
-			}
+	most := map[[2]*weighed]int64{}
+	for _, f := range r.fns {
+		for c, ns := range f.callers {
+			most[[2]*weighed{fns[f.last()], fns[c.last()]}] += ns
 		}
 	}
 	for pair, ns := range most {
-		callee, caller := fns[pair[0]], pair[1]
-		if old := callee.caller; old == nil || ns > most[[2]string{pair[0], old.name}] ||
-			ns == most[[2]string{pair[0], old.name}] && caller < old.name {
-			callee.caller = fns[caller]
+		f, caller := pair[0], pair[1]
+		if old := f.caller; f != caller && (old == nil || ns > most[[2]*weighed{f, old}] || ns == most[[2]*weighed{f, old}] && caller.name < old.name) {
+			f.caller = caller
 		}
 	}
 	for _, f := range fns {
@@ -127,22 +100,6 @@ func callersOf(rep *Report, profiles []*lineprof.Profile) map[string]*weighed {
 		}
 	}
 	return fns
-}
-
-var (
-	callee = regexp.MustCompile(`([A-Za-z_]\w*)\s*\(`)
-	quoted = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|#.*`)
-)
-
-// calls are the names that a line of Python calls.
-func calls(source string) (names []string) {
-	if !strings.Contains(source, "(") || strings.HasPrefix(strings.TrimSpace(source), "def ") {
-		return nil
-	}
-	for _, m := range callee.FindAllStringSubmatch(quoted.ReplaceAllString(source, ""), -1) {
-		names = append(names, m[1])
-	}
-	return names
 }
 
 // weigh finds out how much idle time lies in a function.
@@ -202,7 +159,7 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 func (t *Trace) partOf(h *Hotspot, f *weighed) (within string, part float64) {
 	for ; f != nil && f.us > 0; f = f.caller {
 		if f.own {
-			return t.texts[t.standsFor(f.name)], min(1, h.TimeUs/f.us)
+			return t.texts[t.alias(f.name)], min(1, h.TimeUs/f.us)
 		}
 	}
 	return "", 0
@@ -242,18 +199,8 @@ func (r *Report) Adopt(in io.Reader) error {
 // comes after.
 func (r *Report) ByGain() {
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int {
-		if a.GainUsPerStep == nil || b.GainUsPerStep == nil {
-			return cmp.Compare(bit(a.GainUsPerStep == nil), bit(b.GainUsPerStep == nil))
-		}
-		return cmp.Compare(*b.GainUsPerStep, *a.GainUsPerStep)
+		return cmp.Compare(value(b.GainUsPerStep, math.Inf(-1)), value(a.GainUsPerStep, math.Inf(-1)))
 	})
-}
-
-func bit(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // limit is what an option saves of the exposed time, in us per step: the least where it

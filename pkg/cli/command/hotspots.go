@@ -164,7 +164,7 @@ func (p *profiling) run() (int, error) {
 			return 0, err
 		}
 		if trace != nil {
-			view.Remarks = trace.Weigh(inputs[i].Report, inputs[i].Profiles)
+			view.Remarks = trace.Weigh(inputs[i].Report)
 		}
 	}
 	if files := p.traceFiles(); files != nil {
