@@ -82,7 +82,7 @@ func TestRemedies(t *testing.T) {
 	for evidence, typ := range map[string]Type{
 		"4 small tensor operations on one line": CustomOp, "makes a list of that length each time": Alloc,
 		"makes a container": Container, "formats a string each time": Container, "looks for a member": Container, "follows a chain of attributes": Container, "x does next to nothing: 1.00 us per hit": FuncCall,
-		"a comprehension": PyLoop, "o is made 9 times, and read at most once (line 9)": DeadWork,
+		"a comprehension": PyLoop, "o is made 9 times and needed at most 0 times (line 9)": DeadWork,
 	} {
 		remediesOf(t, typ, "", evidence)
 	}

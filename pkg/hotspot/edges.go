@@ -17,34 +17,38 @@ type graph struct {
 }
 
 // newGraph resolves the calls of all functions whose source was looked into.
-// Calls by name come first, then those that only modules explain, then what stacks know.
+// Calls by name come first, then those that only time explains, then what stacks know.
 func newGraph(fns []*function) *graph {
 	g := &graph{engine: engineOf(fns), fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}, claimed: map[*function]int64{}}
 	for i, f := range fns {
 		f.at = i
 		g.byName[f.last()] = append(g.byName[f.last()], f)
 	}
-	for _, f := range fns {
+	g.link(g.resolve)
+	g.link(g.explain)
+	g.stacks()
+	g.withoutSource()
+	g.attribute()
+	return g
+}
+
+// link adds the callees that find finds for the calls of statements that have none.
+func (g *graph) link(find func(f *function, i int, c *Call) *function) {
+	for _, f := range g.fns {
 		if f.body == nil {
 			continue
 		}
 		for i := range f.body.stmts {
+			if g.calls[f][i] != nil || f.body.stmts[i].hits == 0 {
+				continue
+			}
 			for _, c := range f.body.stmts[i].Calls {
-				if callee := g.resolve(f, i, &c); callee != nil {
+				if callee := find(f, i, &c); callee != nil {
 					g.add(f, i, callee)
 				}
 			}
 		}
 	}
-	for _, f := range fns {
-		if f.body != nil {
-			g.modules(f)
-		}
-	}
-	g.stacks()
-	g.withoutSource()
-	g.attribute()
-	return g
 }
 
 // add notes that statement i of f calls callee.
@@ -76,45 +80,70 @@ func (g *graph) stacks() {
 	}
 }
 
-// resolve returns the profiled function that a call in statement i of f calls, nil where
-// it is none or not certain.
-// Names are compared, then times, then receivers; of several that fit those of the same
-// file go first, and then the one whose hits and time are the line's. nil is the safe
-// answer: the callee is a hotspot beside the line then, and the time counts twice.
+// resolve returns the profiled function that a call in statement i of f calls by its name and
+// receiver, nil where it is none or not certain.
+// Of several that fit those of the same file go first, and then the one whose hits and time are the
+// line's. nil is the safe answer: the callee is a hotspot beside the line then, and the time
+// counts twice.
 func (g *graph) resolve(f *function, i int, c *Call) *function {
-	var fit, common []*function
+	var fit, same []*function
 	for _, callee := range g.byName[c.Name()] {
-		if callee == f || callee.Ns == 0 || f.body.stmts[i].hits == 0 || callee.ofStacks() {
-			continue
-		}
 		// A callee cannot have taken longer, per entry, than the line that calls it.
-		if each := perEntry(callee); each > 0 && each > 1.5*float64(f.body.stmts[i].ns) {
+		long := float64(callee.Ns) > 1.5*float64(f.body.stmts[i].ns)*float64(max(1, callee.entries()))
+		if callee == f || callee.Ns == 0 || callee.ofStacks() || long && callee.entries() > 0 || !g.engine.agrees(f, callee, c) {
 			continue
 		}
-		switch {
-		case g.engine.agrees(f, callee, c):
-			fit = append(fit, callee)
-		case g.engine.commonCall(c):
-			common = append(common, callee)
+		fit = append(fit, callee)
+		if callee.File == f.File {
+			same = append(same, callee)
 		}
 	}
-	if len(fit) == 0 { // A name that many classes have needs the hits and the time, too.
-		callee := g.byTime(f, i, common)
-		if callee == nil || float64(callee.Ns) < 0.98*float64(f.body.stmts[i].ns) {
-			return nil
-		}
-		return callee
-	}
-	if len(fit) > 1 {
-		same := slices.DeleteFunc(slices.Clone(fit), func(x *function) bool { return x.File != f.File })
-		if len(same) > 0 {
-			fit = same
-		}
+	if len(same) > 0 {
+		fit = same
 	}
 	if len(fit) == 1 {
 		return fit[0]
 	}
 	return g.closest(f, i, fit)
+}
+
+// explain returns the profiled function that a call runs by its hits and its time, nil where none
+// is certain enough: a method whose name many classes have, by a receiver of an unknown class,
+// has to take the line's time; self.attn(x) runs the forward of a class that is named so, or one
+// without a class that nothing else calls and that explains half of the line.
+func (g *graph) explain(f *function, i int, c *Call) *function {
+	receiver, all := strings.TrimRight(c.Receiver(), "[]()"), g.byName[c.Name()]
+	module := len(all) == 0
+	if module {
+		all = g.byName["forward"]
+	} else if receiver == "" || notHeld[receiver] || g.engine.held(lastName(receiver)) != nil || !common.has(c.Name()) {
+		return nil
+	}
+	var best *function
+	for _, callee := range all {
+		least := 1 - timeSlack
+		if module {
+			switch class := callee.class(); {
+			case class != "" && related(c.Name(), class):
+				least = 0
+			case class == "" && !callee.called && (receiver == "self" || receiver == ""):
+				least = leastCallee
+			default:
+				continue
+			}
+		}
+		if s := &f.body.stmts[i]; callee != f && callee.entries() == s.hits && callee.explains(s, least) && (best == nil || callee.Ns > best.Ns) {
+			best = callee
+		}
+	}
+	return best
+}
+
+// explains reports whether a function's time can be that of a call in a statement: no more, and at
+// least that part of it.
+func (f *function) explains(s *stmt, least float64) bool {
+	took := float64(f.Ns) / float64(max(1, s.ns))
+	return f.Ns > 0 && !f.ofStacks() && took <= 1+timeSlack && took >= least
 }
 
 // closest returns of several functions of one name the one that explains most of statement
@@ -161,14 +190,12 @@ func (g *graph) withoutSource() {
 		}
 	}
 	for _, callee := range g.fns {
-		if callee.called || callee.Ns == 0 || callee.ofStacks() {
+		if callee.called {
 			continue
 		}
 		best := site{}
 		for _, s := range slices.Concat(byHits[callee.entries()], byHits[callee.loopEntries()]) {
-			ns := float64(s.stmt().ns)
-			fits := float64(callee.Ns) <= (1+timeSlack)*ns && float64(callee.Ns) >= leastCallee*ns
-			if fits && s.f != callee && (best.f == nil || s.stmt().ns < best.stmt().ns) {
+			if callee.explains(s.stmt(), leastCallee) && s.f != callee && (best.f == nil || s.stmt().ns < best.stmt().ns) {
 				best = s
 			}
 		}
@@ -181,13 +208,8 @@ func (g *graph) withoutSource() {
 	}
 }
 
-// perEntry is the time of one entry in ns, 0 not known.
-func perEntry(f *function) float64 {
-	if n := f.entries(); n > 0 {
-		return float64(f.Ns) / float64(n)
-	}
-	return 0
-}
+// notHeld are receivers that are no object of a profiled class.
+var notHeld = wordSet("self cls super torch np F math")
 
 // agrees is whether a call's receiver can be the callee's.
 // A plain call can be a function or a class; "self" something of the same class, or of a
@@ -202,8 +224,8 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 		return class == "" || callee.last() == "__init__" || callee.File == f.File && class == f.class()
 	case receiver == "self" || receiver == "cls" || receiver == "super":
 		// Methods of a base class have another class, and may be in another file.
-		return class == "" && callee.File == f.File || class != "" && (class == f.class() || f.class() == "" || receiver == "super" || !e.bothKnown(class, f.class()))
-	case receiver == "torch" || receiver == "np" || receiver == "F" || receiver == "math":
+		return class == "" && callee.File == f.File || class != "" && (class == f.class() || f.class() == "" || receiver == "super" || e.class(class) == nil || e.class(f.class()) == nil)
+	case notHeld[receiver]:
 		return false
 	}
 	last := lastName(receiver)
@@ -218,22 +240,6 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 	}
 	// Names that many classes have need more than a name.
 	return !common.has(c.Name()) && !strings.HasPrefix(c.Name(), "__")
-}
-
-// commonCall is whether a call is of a method that many classes have, by a receiver whose
-// class is not known.
-func (e *Engine) commonCall(c *Call) bool {
-	receiver := strings.TrimRight(c.Receiver(), "[]()")
-	switch receiver {
-	case "", "self", "cls", "super", "torch", "np", "F", "math":
-		return false
-	}
-	return e.held(lastName(receiver)) == nil && common.has(c.Name())
-}
-
-// bothKnown is whether two classes certainly differ: both are known engines' classes.
-func (e *Engine) bothKnown(a, b string) bool {
-	return e.class(a) != nil && e.class(b) != nil && a != b
 }
 
 // related is whether the name of a variable or attribute may hold an object of a class:
@@ -262,21 +268,6 @@ func isAbbreviation(a, b string) bool {
 	return len(a) == 0
 }
 
-// byTime returns the one of several whose hits and time are those of the statement.
-func (g *graph) byTime(f *function, i int, fit []*function) *function {
-	s := &f.body.stmts[i]
-	var best *function
-	for _, callee := range fit {
-		if callee.entries() == s.hits && float64(callee.Ns) <= 1.02*float64(s.ns) && float64(callee.Ns) >= 0.3*float64(s.ns) {
-			if best != nil {
-				return nil
-			}
-			best = callee
-		}
-	}
-	return best
-}
-
 // loopEntries is how often a function without source was entered if its first line is a loop's
 // header; -1 where it cannot be.
 func (f *function) loopEntries() int64 {
@@ -286,50 +277,4 @@ func (f *function) loopEntries() int64 {
 		}
 	}
 	return -1
-}
-
-// modules finds calls of modules: self.attn(x) runs the forward of some class. It is
-// the one that is not called elsewhere, was entered as often as the line ran, and took most
-// of its time; or whose class is named like the attribute.
-func (g *graph) modules(f *function) {
-	b := f.body
-	for i := range b.stmts {
-		s := &b.stmts[i]
-		if s.hits == 0 || g.calls[f][i] != nil {
-			continue
-		}
-		for _, c := range s.Calls {
-			if c.Name() == "forward" || len(g.byName[c.Name()]) > 0 {
-				continue
-			}
-			if callee := g.module(f, i, &c); callee != nil {
-				g.add(f, i, callee)
-			}
-		}
-	}
-}
-
-// module is the forward that calling something as a module ran, nil where none is certain
-// enough: entries have to be the line's hits, and the time to fit into the line's. A class
-// named like the attribute needs no more; a forward without a name has to explain half of
-// the time.
-func (g *graph) module(f *function, i int, c *Call) *function {
-	s := &f.body.stmts[i]
-	var best *function
-	for _, callee := range g.byName["forward"] {
-		named := callee.class() != "" && related(c.Name(), callee.class())
-		if callee == f || callee.called && !named || callee.class() != "" && !named || callee.Ns == 0 {
-			continue
-		}
-		if float64(callee.Ns) > 1.02*float64(s.ns) || callee.entries() != s.hits {
-			continue
-		}
-		if !named && (float64(callee.Ns) < 0.5*float64(s.ns) || c.Receiver() != "self" && c.Receiver() != "") {
-			continue
-		}
-		if best == nil || callee.Ns > best.Ns {
-			best = callee
-		}
-	}
-	return best
 }

@@ -171,7 +171,7 @@ type evidence struct {
 	up    bool        // more of it is better
 	ci    *[2]float64 // 95 % interval of pct, nil not known
 	noise float64     // where ci is not known, the least change that counts, in percent
-	doubt string      // why less does not count
+	doubt string      // what to know of it where ci is not known
 }
 
 // decide sets the verdict, and what speaks for it.
@@ -192,7 +192,7 @@ func (r *Round) decide(moved *Moved) {
 	case r.ChangePct == nil:
 		r.Verdict, r.Reason = NotComparable, "no outermost function is in both profiles, and there is no benchmark of both"
 	default:
-		r.decideBy(&evidence{by: "profile", label: "profiled time", pct: *r.ChangePct, noise: 100 * ProfileNoise, doubt: "two profiles of the same code differ by as much"})
+		r.decideBy(&evidence{by: "profile", label: "profiled time", pct: *r.ChangePct, noise: 100 * ProfileNoise})
 		r.checkBenchmark(bench)
 	}
 	failed := r.Note != nil && r.Note.Tests == "failed"
@@ -210,7 +210,7 @@ func (r *Round) decide(moved *Moved) {
 func decisive(bench []MetricChange) *evidence {
 	for _, c := range bench {
 		if c.ChangePct != nil && c.Metric != TTFT {
-			return &evidence{string(c.Metric), metricNames[c.Metric], *c.ChangePct, c.Metric.HigherIsBetter(), c.ChangeCI, 100 * SingleRun, "single runs differ by as much"}
+			return &evidence{string(c.Metric), metricNames[c.Metric], *c.ChangePct, c.Metric.HigherIsBetter(), c.ChangeCI, 100 * SingleRun, " (single runs: noise unknown)"}
 		}
 	}
 	return nil
@@ -226,6 +226,8 @@ func (r *Round) decideBy(e *evidence) {
 	r.Reason = fmt.Sprintf("%s %+.1f %%", e.label, e.pct)
 	if e.ci != nil {
 		r.Reason += fmt.Sprintf(", 95 %% interval %+.1f to %+.1f %%", e.ci[0], e.ci[1])
+	} else {
+		r.Reason += e.doubt
 	}
 	switch {
 	case e.ci != nil && e.ci[0] <= 0 && e.ci[1] >= 0:
@@ -233,7 +235,7 @@ func (r *Round) decideBy(e *evidence) {
 		r.Reason += ": within the noise"
 	case e.ci == nil && math.Abs(e.pct) < e.noise:
 		r.Verdict = NoChange
-		r.Reason += fmt.Sprintf(", under %.0f %%: %s", e.noise, e.doubt)
+		r.Reason += fmt.Sprintf(": within the noise (under %.0f %%)", e.noise)
 	case better > 0:
 		r.Verdict = Improved
 	default:
