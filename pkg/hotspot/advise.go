@@ -26,8 +26,7 @@ func (h *Hotspot) advise(e *Engine, st *steps) {
 }
 
 // remedies are the entries for a hotspot's type: those of no risk first, then by risk,
-// among equals by what they save. With one or two entries of its own its second type
-// fills up.
+// among equals by what they save.
 func remedies(h *Hotspot) []Remedy {
 	var all []Remedy
 	for _, m := range Knowledge().Remedies {
@@ -35,25 +34,10 @@ func remedies(h *Hotspot) []Remedy {
 			all = append(all, m)
 		}
 	}
-	if len(h.Types) > 1 && len(all) < maxOptions && h.Types[1] != Compute && h.Type != Compute {
-		for _, m := range Knowledge().Remedies {
-			if m.Type == h.Types[1] && m.Sub == "" && m.Risk == "none" && m.fits(h) && !slices.ContainsFunc(all, func(x Remedy) bool { return x.Option == m.Option }) {
-				all = append(all, m)
-				break
-			}
-		}
-	}
 	slices.SortStableFunc(all, func(a, b Remedy) int {
-		if (a.Sub != "") != (b.Sub != "") { // what is made for the sub-kind
-			if a.Sub != "" {
-				return -1
-			}
-			return 1
-		}
-		if c := cmp.Compare(riskOrder(a.Risk), riskOrder(b.Risk)); c != 0 {
-			return c
-		}
-		return cmp.Compare(b.Savings[0]+b.Savings[1], a.Savings[0]+a.Savings[1])
+		return cmp.Or(-cmp.Compare(a.Sub, b.Sub), // what is made for the sub-kind first
+			cmp.Compare(riskOrder(a.Risk), riskOrder(b.Risk)),
+			cmp.Compare(b.Savings[0]+b.Savings[1], a.Savings[0]+a.Savings[1]))
 	})
 	return all[:min(len(all), maxOptions)]
 }

@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
@@ -36,7 +37,7 @@ type code struct {
 	readBy map[string][]int // statements that read a name
 	setBy  map[string][]int // statements that assign a path
 
-	setters map[int]map[string][]int // setIn, by loop
+	changedBy map[string][]int // statements that assign a path, something below it, or act on it
 }
 
 // stmt is a statement with what was recorded on its lines.
@@ -96,13 +97,13 @@ func newCode(fn *lineprof.Function) *code {
 // A statement stands once under each name, however often it has that; lists are in the
 // order of the statements.
 func (b *code) index() {
-	b.overBy, b.readBy, b.setBy = map[string][]int{}, map[string][]int{}, map[string][]int{}
+	b.overBy, b.readBy, b.setBy, b.changedBy = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i := range b.stmts {
 		s := &b.stmts[i]
 		for _, l := range s.Loops {
 			s.over = append(s.over, collections(l.tokens)...)
 		}
-		for in, names := range map[*map[string][]int][]string{&b.overBy: s.over, &b.readBy: s.Names, &b.setBy: s.Targets} {
+		for in, names := range map[*map[string][]int][]string{&b.overBy: s.over, &b.readBy: s.Names, &b.setBy: s.Targets, &b.changedBy: s.changes()} {
 			for _, name := range names {
 				if at := (*in)[name]; len(at) == 0 || at[len(at)-1] != i {
 					(*in)[name] = append(at, i)
@@ -110,6 +111,26 @@ func (b *code) index() {
 			}
 		}
 	}
+}
+
+// changes are the names and paths whose values a statement changes: what it assigns, the first names
+// of that but for self, what its loops count, and the receivers of calls that act on them.
+func (s *stmt) changes() []string {
+	all := slices.Clone(s.Targets)
+	for _, c := range s.Calls {
+		if unrepeatable.has(c.Name()) {
+			all = append(all, c.Receiver())
+		}
+	}
+	for i := range all {
+		if root, _ := splitRoot(all[i]); root != "self" && root != "" {
+			all = append(all, root)
+		}
+	}
+	for _, l := range s.Loops {
+		all = append(all, l.Targets...)
+	}
+	return all
 }
 
 // time sums up the lines of each statement.

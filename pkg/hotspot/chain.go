@@ -87,34 +87,12 @@ func describes(tokens []Token) bool {
 
 // chain finds three or more lines of small tensor operations around statement i: such as move
 // or view in at least two, or such as are known to be of tensors in all.
-func (b tensors) chain(i int, sc Scope) []finding {
-	own := b.tensorOps(i)
-	if own.strong+own.weak == 0 || !own.alone {
-		return nil
-	}
+func (b tensors) chain(i int) []finding {
 	r := b.chained(i)
-	if r == nil { // it ends a chain, and no chain goes on with it
-		r = &run{i, i, own.strong, own.sure}
-		for _, j := range []int{i - 1, i + 1} {
-			if next := b.chained(j); next != nil && b.stmts[j].parent == b.stmts[i].parent {
-				r = &run{min(r.first, next.first), max(r.last, next.last), r.strong + next.strong, r.sure && next.sure}
-			}
-		}
-	}
-	lines := r.last - r.first + 1
-	f := finding{kind: CustomOp, confidence: "medium"}
-	switch {
-	case lines >= chainLines && (r.strong >= 2 || r.sure):
-		f.evidence = fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(r.first), b.number(r.last), lines)
-		if lines > chainLines && r.strong >= chainLines && (sc == PerLayer || sc == PerKernel) {
-			f.confidence = "high"
-		}
-	case own.strong+own.weak >= chainLines && own.strong >= 2:
-		f.evidence = fmt.Sprintf("%d small tensor operations on one line", own.strong+own.weak)
-	default:
+	if r == nil || r.last-r.first+1 < chainLines || r.strong < 2 && !r.sure {
 		return nil
 	}
-	return []finding{f}
+	return []finding{{kind: CustomOp, confidence: "medium", evidence: fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(r.first), b.number(r.last), r.last-r.first+1)}}
 }
 
 // run is statements in a row that do nothing but small tensor operations.
@@ -124,7 +102,7 @@ type run struct {
 	sure        bool // all are of tensors, whatever they are called
 }
 
-// chained is the run that statement i is in, nil where it is in none or is no statement.
+// chained is the run that statement i is in, nil where it is in none.
 func (b tensors) chained(i int) *run {
 	if !b.links(i) {
 		return nil
@@ -146,11 +124,11 @@ func (b tensors) chained(i int) *run {
 
 // links is whether there is a statement i that can be in a run.
 func (b tensors) links(i int) bool {
-	if i < 0 || i >= len(b.stmts) {
+	if i < 0 || i >= len(b.stmts) || compound.has(b.stmts[i].Keyword) || b.stmts[i].Keyword == "return" {
 		return false
 	}
-	s, n := &b.stmts[i], b.tensorOps(i)
-	return n.strong+n.weak > 0 && n.alone && !compound.has(s.Keyword) && s.Keyword != "return"
+	n := b.tensorOps(i)
+	return n.strong+n.weak > 0 && n.alone
 }
 
 // number is the line number of a statement.

@@ -78,7 +78,7 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 			}
 		}
 	}
-	found = append(found, b.chain(i, sc)...)
+	found = append(found, b.chain(i)...)
 	found = append(found, b.redundant(i)...)
 	found = append(found, b.dead(i)...)
 	found = append(found, b.hoistable(i, sc)...)

@@ -140,8 +140,16 @@ func (b flow) invariant(i int) bool {
 	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
 		return false
 	}
-	set := b.setIn(loop)
-	byOther := func(name string) bool { return slices.ContainsFunc(set[name], func(j int) bool { return j != i }) }
+	byOther := func(name string) bool {
+		by := b.changedBy[name]
+		at, _ := slices.BinarySearch(by, loop)
+		for _, j := range by[at:min(at+2, len(by))] { // the first or second is another one, or none is in the loop
+			if j != i && (j == loop || b.inside(j, loop)) {
+				return true
+			}
+		}
+		return false
+	}
 	if slices.ContainsFunc(b.stmts[i].Names, byOther) {
 		return false
 	}
@@ -153,46 +161,6 @@ func (b flow) invariant(i int) bool {
 		}
 	}
 	return true
-}
-
-// setIn is which statements of a loop set a name or path, its header among them: of each
-// two at most, since more than one is all that is asked.
-func (b flow) setIn(loop int) map[string][]int {
-	if set := b.setters[loop]; set != nil {
-		return set
-	}
-	set := map[string][]int{}
-	add := func(name string, j int) {
-		if at := set[name]; len(at) < 2 && !slices.Contains(at, j) {
-			set[name] = append(at, j)
-		}
-	}
-	for j := loop; j < len(b.stmts) && (j == loop || b.inside(j, loop)); j++ {
-		s := &b.stmts[j]
-		for _, l := range s.Loops {
-			for _, name := range l.Targets {
-				add(name, j)
-			}
-		}
-		for _, target := range s.Targets {
-			add(target, j)
-			if root, _ := splitRoot(target); root != "self" {
-				add(root, j)
-			}
-		}
-		for _, c := range s.Calls { // what changes its receiver
-			if r := c.Receiver(); r != "" && unrepeatable.has(c.Name()) {
-				if root, _ := splitRoot(r); root != "self" {
-					add(root, j)
-				}
-			}
-		}
-	}
-	if b.setters == nil {
-		b.setters = map[int]map[string][]int{}
-	}
-	b.setters[loop] = set
-	return set
 }
 
 // stepWide is whether a statement reads only what all layers of a step share: names

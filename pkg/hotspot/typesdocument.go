@@ -1,7 +1,6 @@
 package hotspot
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -21,8 +20,12 @@ func (c *Catalogue) Document() *report.Document {
 		}
 		for _, o := range c.Remedies {
 			if o.Type == t.Name {
-				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s.%s Source: %s", report.Strong(o.label()),
-					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, o.only(), o.Source)
+				only := strings.Join(append(o.Evidence, o.Sub), " ")
+				if strings.TrimSpace(only) != "" {
+					only = " Only for: " + strings.TrimSpace(strings.Join(append(o.Evidence, o.Sub), ", ")) + "."
+				}
+				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s.%s Source: %s", report.Strong(o.Option),
+					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, only, o.Source)
 			}
 		}
 	}
@@ -42,20 +45,4 @@ func (c *Catalogue) calls(t Type) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// only says which evidence the option is for, "" where it is for all.
-func (r *Remedy) only() string {
-	if r.Evidence == nil {
-		return ""
-	}
-	return " Only where the evidence says " + strings.TrimSpace(strings.Join(r.Evidence, ", ")) + "."
-}
-
-// label is the option, with the sub-kind that it is for.
-func (r *Remedy) label() string {
-	if r.Sub == "" {
-		return r.Option
-	}
-	return fmt.Sprintf("%s (%s)", r.Option, r.Sub)
 }

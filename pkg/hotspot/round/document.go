@@ -3,7 +3,6 @@ package round
 import (
 	"cmp"
 	"fmt"
-	"math"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -103,8 +102,7 @@ func unitOf(perStep bool) string {
 	return ""
 }
 
-// changeTable lists changes of functions or of lines, and counts those that are small
-// beside the largest.
+// changeTable lists changes of functions or of lines.
 func changeTable(s *report.Section, changes []Change, what string, perStep bool) {
 	if len(changes) == 0 {
 		return
@@ -113,23 +111,12 @@ func changeTable(s *report.Section, changes []Change, what string, perStep bool)
 	t := s.Table("", report.Column{Title: what, Kind: report.Names}, report.Column{Title: "before" + unit, Kind: report.Duration},
 		report.Column{Title: "after" + unit, Kind: report.Duration}, report.Column{Title: "change", Kind: report.Duration, Signed: true}, report.Column{Title: "status", Minor: 1})
 	t.OneUnit = true
-	largest, small := 0.0, 0
 	for _, c := range changes {
-		largest = max(largest, math.Abs(c.DeltaUs))
-	}
-	for _, c := range changes {
-		if c.Status == "" && math.Abs(c.DeltaUs) < 0.01*largest {
-			small++
-			continue
-		}
 		name := c.Function
 		if what == "line" {
 			name = c.Source
 		}
 		t.Row(report.Str(name), report.Opt(c.BeforeUs), report.Opt(c.AfterUs), report.Num(c.DeltaUs), report.Str(c.Status))
-	}
-	if small > 0 {
-		s.Say("Of %s the time changed by less than a hundredth of the largest change.", report.Counted(small, "other "+what))
 	}
 }
 
@@ -153,20 +140,12 @@ func (res *Result) summarySections(d *report.Document) {
 			unit = " per step"
 		}
 		cum.Say("Profiled time%s: %s to %s, %+.1f %% (%s), from %s to %s.", unit, report.Micros(c.BeforeUs), report.Micros(c.AfterUs),
-			c.ChangePct, signedMicros(c.ChangeUs), report.Name(c.From), report.Name(c.To))
+			c.ChangePct, report.Micros(c.ChangeUs), report.Name(c.From), report.Name(c.To))
 	} else {
 		cum.Say("Nothing to compare.")
 	}
 	res.benchmarkSection(d)
 	res.changeSections(d)
-}
-
-// signedMicros is a change in us, with its sign in any case.
-func signedMicros(us float64) string {
-	if us < 0 {
-		return "-" + report.Micros(-us)
-	}
-	return "+" + report.Micros(us)
 }
 
 // pctCell is a change in percent, empty where it is not known.
@@ -240,7 +219,10 @@ func (res *Result) changeSections(d *report.Document) {
 	}
 	for _, c := range res.Summary.Changes {
 		what := cmp.Or(c.Change, "(no notes say what was changed)")
-		s.Item("%s: %s%s%s", report.Name(c.Round), what, at(c.File, c.Line, c.Type), pctText(c.ChangePct))
+		if c.ChangePct != nil {
+			what = fmt.Sprintf("%+.1f %%, %s", *c.ChangePct, what)
+		}
+		s.Item("%s: %s%s", report.Name(c.Round), what, at(c.File, c.Line, c.Type))
 	}
 	f := d.Section("Summary: failed attempts")
 	if len(res.Summary.Failed) == 0 {
@@ -262,26 +244,16 @@ func (res *Result) changeSections(d *report.Document) {
 
 // at is where a change was, and of which type.
 func at(file string, line int, typ string) report.Text {
-	var t report.Text
+	if line > 0 {
+		file = fmt.Sprintf("%s:%d", file, line)
+	}
 	switch {
-	case file != "" && line > 0:
-		t = report.Textf(" (%s", report.Name(fmt.Sprintf("%s:%d", file, line)))
-	case file != "":
-		t = report.Textf(" (%s", report.Name(file))
-	case typ != "":
-		return report.Textf(" (%s)", typ)
-	default:
+	case file == "" && typ == "":
 		return report.Text{}
+	case file == "":
+		return report.Textf(" (%s)", typ)
+	case typ == "":
+		return report.Textf(" (%s)", report.Name(file))
 	}
-	if typ != "" {
-		t = append(t, report.Textf(", %s", typ)...)
-	}
-	return append(t, report.Textf(")")...)
-}
-
-func pctText(x *float64) string {
-	if x == nil {
-		return ""
-	}
-	return fmt.Sprintf(": %+.1f %%", *x)
+	return report.Textf(" (%s, %s)", report.Name(file), typ)
 }

@@ -81,16 +81,14 @@ func unknownNotes(in []Input, notes *Notes) (warnings []string) {
 
 // affinity warns where rounds were allowed to run on different CPUs.
 func affinity(rounds []Round) (warnings []string) {
-	first := ""
-	name := ""
+	var first *Note
 	for _, r := range rounds {
-		if r.Note == nil || r.Note.CPUs == "" {
-			continue
-		}
-		if first == "" {
-			first, name = r.Note.CPUs, r.Name
-		} else if r.Note.CPUs != first {
-			warnings = append(warnings, fmt.Sprintf("%s ran on the CPUs %s, %s on %s: part of the difference may be the CPUs'", name, first, r.Name, r.Note.CPUs))
+		switch n := r.Note; {
+		case n == nil || n.CPUs == "":
+		case first == nil:
+			first = n
+		case n.CPUs != first.CPUs:
+			warnings = append(warnings, fmt.Sprintf("%s ran on CPUs %s and %s on CPUs %s: part of the difference may come from that", first.Name, first.CPUs, n.Name, n.CPUs))
 		}
 	}
 	return warnings

@@ -53,7 +53,7 @@ func pitfalls(lines []Change) []Pitfall {
 		if l.DeltaUs <= 0 || l.Status != "NEW" && !slower {
 			continue
 		}
-		code := skeleton(l.Source)
+		code := normalised(l.Source, true)
 		for _, r := range pitfallRules() {
 			if r.expr.MatchString(code) {
 				found = append(found, Pitfall{r.Name, l.Function, l.Line, l.Source, r.Reason})

@@ -98,7 +98,7 @@ func (p *profile) addLines(in *Input) {
 // with the number of the first.
 func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 	for _, l := range f.Lines {
-		text := normalised(l.Source)
+		text := normalised(l.Source, false)
 		if text == "" || l.Hits == 0 {
 			continue
 		}

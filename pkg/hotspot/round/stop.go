@@ -2,6 +2,7 @@ package round
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/hotspot"
 )
@@ -84,20 +85,15 @@ func onlyCompute(rep *hotspot.Report) Rule {
 			}
 		}
 	}
-	hidden := 0
-	for _, d := range rep.DrillDown {
-		if !d.Profiled {
-			hidden++
-		}
-	}
-	r := Rule{Rule: "only COMPUTE left", Holds: waste == 0 && hidden == 0}
+	hidden := slices.ContainsFunc(rep.DrillDown, func(d hotspot.DrillDown) bool { return !d.Profiled })
+	r := Rule{Rule: "only COMPUTE left", Holds: waste == 0 && !hidden}
 	switch {
 	case len(rep.Hotspots) > 0 && !rep.HasSource():
 		r.Holds, r.Detail = false, "the profile has no source, so that types are not known"
 	case waste > 0:
 		r.Detail = fmt.Sprintf("%d of %d hotspots are something else%s", waste, len(rep.Hotspots), first)
-	case hidden > 0:
-		r.Detail = fmt.Sprintf("no waste in sight, but %d lines hide where their time goes", hidden)
+	case hidden:
+		r.Detail = "no waste in sight, but calls that were not profiled hide time"
 	default:
 		r.Detail = fmt.Sprintf("%d hotspots; what the functions do that they call and that were not profiled is not in it", len(rep.Hotspots))
 	}
@@ -113,11 +109,8 @@ func highRisk(rep *hotspot.Report) Rule {
 			continue
 		}
 		left++
-		for _, o := range h.Options {
-			if o.Risk != "high" {
-				safe++
-				break
-			}
+		if slices.ContainsFunc(h.Options, func(o hotspot.Option) bool { return o.Risk != "high" }) {
+			safe++
 		}
 	}
 	if left > 0 {

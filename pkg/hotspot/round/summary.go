@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/hotspot"
@@ -79,31 +80,19 @@ func (res *Result) changes() (made []Made, failed []Attempt) {
 	made, failed = []Made{}, []Attempt{}
 	for i := range res.Rounds {
 		r := &res.Rounds[i]
-		if i == 0 { // the baseline is no change, but attempts may have begun from it
-			if r.Note != nil {
-				for _, f := range r.Note.Failed {
-					failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
-				}
-			}
+		n := cmp.Or(r.Note, &Note{})
+		for _, f := range n.Failed { // the baseline is no change, but attempts may have begun from it
+			failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
+		}
+		t := cmp.Or(r.Target, &Change{})
+		m := Made{Round: r.Name, Change: n.Change, File: t.File, Line: t.Line, Type: cmp.Or(n.Type, t.Type), ChangePct: r.ChangePct}
+		if n.File != "" {
+			m.File, m.Line = n.File, n.Line
+		}
+		switch {
+		case i == 0:
 			continue
-		}
-		m := Made{Round: r.Name, ChangePct: r.ChangePct}
-		if t := r.Target; t != nil {
-			m.File, m.Line, m.Type = t.File, t.Line, t.Type
-		}
-		if n := r.Note; n != nil {
-			m.Change = n.Change
-			if n.Type != "" {
-				m.Type = n.Type
-			}
-			if n.File != "" {
-				m.File, m.Line = n.File, n.Line
-			}
-			for _, f := range n.Failed {
-				failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
-			}
-		}
-		if r.kept {
+		case r.kept:
 			made = append(made, m)
 			continue
 		}
