@@ -31,6 +31,7 @@ type Indicator struct {
 	Sub        string     `json:"sub"`                      // sub-kind, "" none
 	Calls      []string   `json:"calls"`                    // paths: a call's path is one of them, or ends with a dot and one
 	Methods    []string   `json:"methods"`                  // last parts of paths that have a receiver
+	Name       string     `json:"name"`                     // in place of both: regular expression of the last parts of paths
 	Receivers  []string   `json:"receivers"`                // words: one of the receiver's last name begins with one of them
 	But        []string   `json:"but"`                      // words: none of the receiver's is one of them
 	Kinds      []kind     `json:"kinds"`                    // what the receiver may be known to be; none: anything
@@ -46,7 +47,7 @@ type Indicator struct {
 	Why        string     `json:"why"`                      // completes a sentence that begins with the call
 	Source     string     `json:"source"`                   // where it is documented
 
-	argument, without *regexp.Regexp // nil where anything will do
+	name, argument, without *regexp.Regexp // nil where anything will do
 }
 
 // Remedy is something to do about a type.
@@ -70,6 +71,12 @@ type Catalogue struct {
 	Engines    []*Engine   `json:"engines"`    // names for drilling down
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
+	byName []*Indicator            // by what names are like
+}
+
+// named are the indicators that a call of a name may be.
+func (c *Catalogue) named(last string) []*Indicator {
+	return slices.Concat(c.byLast[last], c.byName)
 }
 
 // Knowledge returns the embedded catalogue, which must not be changed.
@@ -85,10 +92,13 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 	c := &Catalogue{Types: all.Type, Indicators: all.Indicator, Remedies: all.Option, Engines: Engines(), byLast: map[string][]*Indicator{}}
 	for i := range c.Indicators {
 		ind := &c.Indicators[i]
-		for text, into := range map[string]**regexp.Regexp{ind.Argument: &ind.argument, ind.Without: &ind.without} {
+		for text, into := range map[string]**regexp.Regexp{ind.Name: &ind.name, ind.Argument: &ind.argument, ind.Without: &ind.without} {
 			if text != "" {
 				*into = regexp.MustCompile(text)
 			}
+		}
+		if ind.name != nil {
+			c.byName = append(c.byName, ind)
 		}
 		for _, name := range append(slices.Clone(ind.Calls), ind.Methods...) {
 			if last := lastName(name); !slices.Contains(c.byLast[last], ind) {

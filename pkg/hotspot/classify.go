@@ -83,44 +83,17 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	found = append(found, b.dead(i)...)
 	found = append(found, b.hoistable(i, sc)...)
 	found = append(found, b.loops(i)...)
-	often := b.repeated(i, st)
-	found = append(found, b.plain(i, other, often)...)
-	found = b.weigh(i, found, other, often)
+	found = append(found, b.container(i)...)
+	if !b.repeated(i, st) { // what is cheap by nature is waste where it is repeated
+		found = slices.DeleteFunc(found, func(f finding) bool { return (f.kind == Container || f.kind == FuncCall) && !f.anyway })
+	}
+	slices.SortStableFunc(found, func(x, y finding) int {
+		return cmp.Or(x.doubt()-y.doubt(), x.order()-y.order())
+	})
 	if len(found) == 0 || found[0].also || found[0].confidence == "low" && len(refused) > 0 {
 		found = append([]finding{b.compute(i, refused, other)}, found...)
 	}
 	return found
-}
-
-// weigh puts findings in order, and leaves out what does not count. What is cheap by
-// nature is waste where it is repeated, and no reason for a long time: a look-up on a
-// line that calls something unknown for milliseconds.
-// The limits, in us per hit, are far above what a look-up or a call costs in CPython.
-// other are the calls of which nothing is known, often is what repeated says.
-func (b *body) weigh(i int, found []finding, other []Call, often bool) []finding {
-	s := &b.stmts[i]
-	us := s.usPerHit()
-	var kept []finding
-	for _, f := range found {
-		if f.kind == Container || f.kind == FuncCall {
-			switch {
-			case s.Keyword == "for" && us > cheapUs: // making the next item is what takes long
-				continue
-			case us > hiddenUs && (len(other) > 0 || f.kind == FuncCall) && f.sub != "enum":
-				continue
-			case !often && !f.anyway:
-				continue
-			}
-		}
-		if f.kind == Container && len(other) > 0 && f.confidence == "medium" && f.sub == "" {
-			f.confidence = "low"
-		}
-		kept = append(kept, f)
-	}
-	slices.SortStableFunc(kept, func(x, y finding) int {
-		return cmp.Or(x.doubt()-y.doubt(), x.order()-y.order())
-	})
-	return kept
 }
 
 // doubt is 0 of what is fairly certain, 1 of the rest, 2 of what is never the first.
@@ -166,9 +139,8 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		f.confidence = "medium"
 	case len(other) > 0:
 		c := other[len(other)-1]
-		root, _ := splitRoot(c.Path)
 		f.evidence = fmt.Sprintf("the time is spent in %s, which the line does not show", short(c.Path))
-		if torchModules.has(root) || strongOps.has(c.Name()) || weakOps.has(c.Name()) {
+		if c.ofTensors() {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
 		} else if hiding(b, i) != nil {
 			f.sub = Opaque

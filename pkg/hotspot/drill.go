@@ -94,8 +94,7 @@ func hiding(b *body, i int) *Call {
 	}
 	for at := len(other) - 1; at >= 0; at-- {
 		c := &other[at]
-		root, _ := splitRoot(c.Path)
-		if torchModules.has(root) || root == "np" || strongOps.has(c.Name()) || weakOps.has(c.Name()) || pyBuiltins.has(c.Path) || strings.HasPrefix(c.Path, "''") {
+		if c.ofTensors() || strings.HasPrefix(c.Path, "np.") || pyBuiltins.has(c.Path) || strings.HasPrefix(c.Path, "''") {
 			continue
 		}
 		return c

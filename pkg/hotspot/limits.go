@@ -4,9 +4,6 @@ package hotspot
 // perf-host-optimization, which the types are from. Times are those of line_profiler, which adds
 // 0.1 to 0.3 us to each line.
 const (
-	// propertyUs is what a plain attribute does not take: a property or a binding does.
-	// Source: TensorRT-LLM, perf-host-optimization: reads of bound attributes take 0.2 to 0.5.
-	propertyUs = 0.8
 	// viewUs is what the smallest tensor operation takes at least: shorter ones are of arrays or
 	// strings. Reason: dispatching it takes about that.
 	viewUs = 1.0
@@ -21,9 +18,6 @@ const (
 	cheapUs = 8.0
 	// plainCallUs is what a call takes that may only ask. Reason: longer ones do something.
 	plainCallUs = 20.0
-	// hiddenUs is where a cheap thing is no reason for a line's time beside an unknown call.
-	// Reason: four times cheapUs.
-	hiddenUs = 30.0
 	// plainUs is what an iteration takes in which the body does real work.
 	// Source: the method's "body a few us", ten times.
 	plainUs = 50.0

@@ -36,11 +36,14 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 	for at, c := range s.sites() {
 		known := false
 		path := bare.Replace(c.Path)
-		for _, ind := range Knowledge().byLast[lastName(path)] {
+		for _, ind := range Knowledge().named(lastName(path)) {
 			if !ind.matches(&c, path) || !ind.fits(b, &c, i) {
 				continue
 			}
-			known = true
+			known = ind.name == nil // what is known by what its name is like may hide more
+			if ind.MostUs > 0 && us > ind.MostUs {
+				continue // no such call takes as long
+			}
 			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
 				refused = append(refused, ind.refusal(&c, us))
 				continue
@@ -117,12 +120,18 @@ func (ind *Indicator) matches(c *Call, path string) bool {
 			return true
 		}
 	}
+	if ind.name != nil {
+		return ind.name.MatchString(c.Name()) && !c.ofTensors()
+	}
 	return c.Receiver() != "" && slices.Contains(ind.Methods, c.Name())
 }
 
 // fits is whether a call's receiver and arguments are those of the indicator.
 func (ind *Indicator) fits(b *body, c *Call, i int) bool {
-	receiver := c.Receiver()
+	receiver, s := c.Receiver(), &b.stmts[i]
+	if ind.name != nil && s.isLoop() { // what loops cost, they say
+		return false
+	}
 	if ind.Args != nil && c.Args > *ind.Args {
 		return false
 	}
@@ -130,7 +139,7 @@ func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 	if ind.argument != nil && !ind.argument.MatchString(text) || ind.without != nil && ind.without.MatchString(text) {
 		return false
 	}
-	if us := b.stmts[i].usPerHit(); ind.MostUs > 0 && us > ind.MostUs || len(ind.Keywords) > 0 && !slices.Contains(ind.Keywords, b.stmts[i].Keyword) {
+	if len(ind.Keywords) > 0 && !slices.Contains(ind.Keywords, s.Keyword) {
 		return false
 	}
 	if len(ind.First) > 0 && !slices.Contains(ind.First, b.kindOfText(c.First, i)) {

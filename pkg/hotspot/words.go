@@ -23,11 +23,7 @@ const (
 	wrappers     wordList = "wrappers"
 	builtins     wordList = "builtins"
 	arithmetic   wordList = "arithmetic"
-	boundWords   wordList = "bound_words"
-	requestWords wordList = "request_words"
-	enumWords    wordList = "enum_words"
 	torchModules wordList = "torch_modules"
-	getters      wordList = "getters"
 	layerWords   wordList = "layer_words"
 	notLayers    wordList = "not_layers"
 )

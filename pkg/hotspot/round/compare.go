@@ -10,8 +10,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// maxChanges is how many functions and lines a round lists.
-const maxChanges = 10
+// A round lists this many functions and lines, but for changes of less than that share of the largest.
+const (
+	maxChanges = 10
+	minChange  = 0.01
+)
 
 // compareProfiles fills in how the round's profile differs from before.
 // The change is that of the outermost functions of both: what they call is in their time. It
@@ -122,7 +125,8 @@ func largest(all []Change) []Change {
 		return cmp.Or(cmp.Compare(math.Abs(b.DeltaUs), math.Abs(a.DeltaUs)), cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Function, b.Function), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Source, b.Source))
 	})
-	all = all[:min(len(all), maxChanges)]
+	small := func(c Change) bool { return c.Status == "" && math.Abs(c.DeltaUs) < minChange*math.Abs(all[0].DeltaUs) }
+	all = slices.DeleteFunc(all[:min(len(all), maxChanges)], small)
 	if all == nil {
 		all = []Change{}
 	}
