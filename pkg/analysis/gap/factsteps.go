@@ -9,7 +9,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -150,7 +149,6 @@ func (f *gathering) kernels() {
 	if len(f.rep.Graph.Partial) > 0 { // what was launched as a graph and not recorded looks like a step without one
 		return
 	}
-	f.mixed()
 	phase, of := event.Generation, "per generation step"
 	g := f.generation(phase)
 	if g.steps == 0 {
@@ -230,72 +228,6 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 			f.add(fact)
 		}
 	}
-}
-
-// mixed says which operation between two replays launches kernels that can be captured together
-// with some that cannot. It is looked for in the steps that were kept for the layer, the steady
-// ones first, and counts where it comes once in each of them at least.
-func (f *gathering) mixed() {
-	type stretch struct {
-		path  int32
-		names string
-	}
-	counts, steps := map[stretch]int{}, 0
-	for _, what := range keepers {
-		for _, kernels := range f.c.keptSteps(f.views, what.kept) {
-			steps++
-			seen := false // a replay
-			for i := 0; i < len(kernels); i++ {
-				if kernels[i].Replayed {
-					seen = true
-					continue
-				}
-				from := i
-				for i < len(kernels) && !kernels[i].Replayed {
-					i++
-				}
-				if seen && i < len(kernels) {
-					if names, ok := f.oneOperation(kernels[from:i]); ok {
-						counts[stretch{kernels[from].Path, names}]++
-					}
-				}
-			}
-		}
-		if len(counts) > 0 {
-			break
-		}
-	}
-	most := slices.SortedFunc(maps.Keys(counts), func(a, b stretch) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.names, b.names), cmp.Compare(a.path, b.path))
-	})
-	if len(most) == 0 || counts[most[0]] < steps { // less than once per step
-		return
-	}
-	path := f.c.sites.PathText(most[0].path)
-	for at, ns := range f.idleIn {
-		if at.path == path && cudaname.ClassAPI(at.call) == cudaname.Launch {
-			f.add(findings.Fact{Of: findings.Kernels, Is: []string{"mixed"}, Call: at.call, Path: path, Names: map[string]string{"names": most[0].names},
-				Numbers: map[string]float64{"kernels_per_step": float64(counts[most[0]]) / float64(steps), "idle_us": us(ns)}})
-		}
-	}
-}
-
-// oneOperation names the kernels of one operation of which some can be captured and some cannot.
-func (f *gathering) oneOperation(part []layer.Sampled) (text string, ok bool) {
-	can, cannot := 0, 0
-	var names []string
-	for k := range part {
-		if part[k].Path != part[0].Path {
-			return "", false // more than one operation
-		}
-		names = append(names, report.Short(f.c.kernels.text(part[k].Name)))
-		if Capturable(part[k].Class) {
-			can++
-		} else {
-			cannot++
-		}
-	}
-	return strings.Join(names[:min(4, len(names))], ", "), can > 0 && cannot > 0
 }
 
 // pauses says in which steps a pause lies that would end a segment where the host did not work, by

@@ -51,7 +51,7 @@ var waitsFor = map[string]string{
 	"LOOK_AHEAD": idle.Sync.String(), "CPU_QUOTA": idle.Descheduled.String(), "SLOW_GPU": "imbalance", "COORDINATOR": "imbalance",
 	"ALLOC": idle.Alloc.String(), "HOIST": event.Classes[event.Tokenizer],
 	"SERIALIZE": "blocked:lock", "WAIT": "blocked:wait", "SLEEP": "blocked:sleep", "IO": "blocked:file",
-	"GRAPH_EXPAND": idle.Launch.String(), "GRAPH_FALLBACK": idle.Launch.String(), "GRAPH_SPLIT": idle.Launch.String(), "CUSTOM_OP": idle.Launch.String(),
+	"GRAPH_EXPAND": idle.Launch.String(), "GRAPH_FALLBACK": idle.Launch.String(), "CUSTOM_OP": idle.Launch.String(),
 }
 
 // bounds say of causes of idle time that are no host thread's what bounds the steps there, and how
