@@ -176,10 +176,8 @@ func (t *watchedThread) asked(run, poll timeSpan) {
 
 // cpuLimit is what is known of a limit on CPU time of a process.
 type cpuLimit struct {
-	Stops   []threadStop // those that it makes
-	Periods int          // periods in which it minStop threads
-	Threads int          // that were minStop
-	Ns      int64        // time in which any thread was minStop
+	Periods int // periods in which it stopped threads
+	Threads int // that were stopped
 }
 
 // limited says what stops the threads of a rank, nil where nothing does in periods.
@@ -204,16 +202,11 @@ func limitOf(stops []threadStop) *cpuLimit {
 	if !together(ends) {
 		return nil
 	}
-	l := &cpuLimit{Stops: stops, Periods: len(ends)}
-	threads, until := map[int64]bool{}, int64(math.MinInt64)
-	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.From, b.From) })
+	threads := map[int64]bool{}
 	for _, s := range stops {
 		threads[s.Thread] = true
-		l.Ns += max(0, s.To-max(s.From, until))
-		until = max(until, s.To)
 	}
-	l.Threads = len(threads)
-	return l
+	return &cpuLimit{Periods: len(ends), Threads: len(threads)}
 }
 
 // together reports whether instants have one phase of the period: by the Rayleigh test, in which

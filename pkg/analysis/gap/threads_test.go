@@ -45,8 +45,8 @@ func TestLimited(t *testing.T) {
 				if (l != nil) != (kind == "quota") {
 					t.Errorf("%s, %.0f us, rank %d: %+v", kind, us, rank, l)
 				}
-				if l != nil && (rank == 0 && l.Threads != 3 || l.Periods < 5 || l.Ns < 100_000_000) {
-					t.Errorf("rank %d: %d threads, %d periods, %d ns", rank, l.Threads, l.Periods, l.Ns)
+				if l != nil && (rank == 0 && l.Threads != 3 || l.Periods < 5) {
+					t.Errorf("rank %d: %d threads, %d periods", rank, l.Threads, l.Periods)
 				}
 			}
 		}
@@ -94,10 +94,9 @@ func TestLimitedRecorded(t *testing.T) {
 			t.Errorf("%s: %+v", name, l)
 		}
 		if l != nil {
-			t.Logf("%s: stopped %d times, %d threads, %d ms", name, l.Periods, l.Threads, l.Ns/1e6)
-			// The kernel counted 41 stops of 4.04 s; others that worked there stopped threads, too.
-			if l.Periods < 41 || l.Ns < 3_500_000_000 || l.Ns > 5_000_000_000 {
-				t.Errorf("%s: %d stops, %d ns", name, l.Periods, l.Ns)
+			// The kernel counted 41 stops; others that worked there stopped threads, too.
+			if l.Periods < 41 {
+				t.Errorf("%s: %d stops", name, l.Periods)
 			}
 		}
 	}
