@@ -16,6 +16,9 @@ type bounds struct {
 	order   []int32     // steps by their start
 	next    int         // of order: the first that has not started
 	times   []stepTimes
+	// next segments begin with these steps; worked is when the GPU was done with what came before
+	firsts map[int32]bool
+	worked map[int32][]int64 // by process
 }
 
 // stepTimes is when a step begins and ends.
@@ -26,7 +29,7 @@ type stepTimes struct {
 
 // newBounds returns the steps of a pass, none of which has begun.
 func newBounds(p *pass) bounds {
-	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder()}
+	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder(), worked: map[int32][]int64{}}
 	if i := p.t.header.Isolation; i != nil {
 		b.byRange = i.Method == step.NVTX
 		if i.Method == step.Allreduce {
@@ -97,6 +100,9 @@ func (b *bounds) bind(p *process, t int64, now []int64) {
 // begins sets when a step begins.
 func (b *bounds) begins(k int32, now []int64) {
 	b.times[k] = stepTimes{start: append([]int64(nil), now...), bound: true}
+	if p := b.t.steps[k].process; b.firsts[k] {
+		b.worked[p] = slices.Clone(b.procs[p].ends)
+	}
 	if s := &b.t.steps[k]; b.sink != nil {
 		b.sink.start(s.stretch, s.ordinal, now[0])
 	}

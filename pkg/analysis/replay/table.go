@@ -213,19 +213,24 @@ func (p *predictor) periods(e *pass) [][]float64 {
 
 // queued takes back what steps gained by running further ahead alone. Where steps begin and end
 // with the host's ranges, a host without a wait ends long before its GPU: the work that is still
-// queued after the last step, and was not in the recording, is time that the steps need all the
-// same. It is given back to them in proportion to what each gained.
+// queued after the last step of a segment, and was not in the recording, is time that its steps
+// need all the same. It is given back to them in proportion to what each gained.
 func (p *predictor) queued(e *pass, periods [][]float64) {
-	of := make([][]int, len(e.procs)) // steps, in order
+	of := make([][]int, len(e.procs)) // steps of the benchmark segment, in order
 	for _, k := range e.steps.order {
-		if e.steps.times[k].start != nil && e.steps.times[k].end != nil {
-			of[p.t.steps[k].process] = append(of[p.t.steps[k].process], int(k))
+		q := p.t.steps[k].process
+		if seg, ok := p.segment(q); ok && int(k) >= seg[0] && int(k) <= seg[1] && e.steps.times[k].start != nil && e.steps.times[k].end != nil {
+			of[q] = append(of[q], int(k))
 		}
 	}
 	share := make([][]float64, len(e.procs)) // of the gain of a step, in each scenario
 	for q := range e.procs {
 		share[q] = make([]float64, e.n)
-		if ends := e.procs[q].ends; ends != nil && len(of[q]) > 0 {
+		ends := e.procs[q].ends
+		if worked := e.steps.worked[int32(q)]; worked != nil {
+			ends = worked
+		}
+		if ends != nil && len(of[q]) > 0 {
 			for s := range share[q] {
 				share[q][s] = e.steps.aheadShare(of[q], ends, s)
 			}
@@ -240,7 +245,33 @@ func (p *predictor) queued(e *pass, periods [][]float64) {
 	}
 }
 
-// aheadShare is the share of what steps gain in a scenario that is work left for later.
+// segment is the first and the last step of a process's benchmark segment, ok false without.
+func (p *predictor) segment(process int32) (steps [2]int, ok bool) {
+	for _, c := range p.chosen {
+		if c.step >= 0 && p.t.steps[c.step].process == process {
+			return c.segment, true
+		}
+	}
+	return steps, false
+}
+
+// afterSegments are the steps that segments after the benchmark segments begin with.
+func (p *predictor) afterSegments() map[int32]bool {
+	all := map[int32]bool{}
+	for q := range p.t.processes {
+		seg, ok := p.segment(int32(q))
+		for k := seg[1] + 1; ok && k < len(p.t.steps); k++ {
+			if p.t.steps[k].process == int32(q) {
+				all[int32(k)] = true
+				break
+			}
+		}
+	}
+	return all
+}
+
+// aheadShare is the share of what steps gain in a scenario that is work left for later; ends are
+// when the GPU is done with them.
 func (b *bounds) aheadShare(steps []int, ends []int64, s int) float64 {
 	last, gained := &b.times[steps[len(steps)-1]], int64(0)
 	for i, k := range steps[1:] {
@@ -255,6 +286,13 @@ func (b *bounds) aheadShare(steps []int, ends []int64, s int) float64 {
 	return min(1, float64(left)/float64(gained))
 }
 
+// pass is one with all scenarios.
+func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
+	e := newPass(p.t, scenarios, know)
+	e.steps.firsts = p.afterSegments()
+	return e, e.run()
+}
+
 // add replays scenarios side by side.
 func (p *predictor) add(all ...Scenario) error {
 	run := []Scenario{{}}
@@ -266,8 +304,8 @@ func (p *predictor) add(all ...Scenario) error {
 			run = append(run, s)
 		}
 	}
-	e := newPass(p.t, run, p.know)
-	if err := e.run(); err != nil {
+	e, err := p.pass(run, p.know)
+	if err != nil {
 		return err
 	}
 	periods := p.periods(e)
@@ -276,8 +314,7 @@ func (p *predictor) add(all ...Scenario) error {
 	if p.know.oldest != p.know.age {
 		know := *p.know
 		know.age = know.oldest
-		e := newPass(p.t, run, &know)
-		if err := e.run(); err != nil {
+		if e, err = p.pass(run, &know); err != nil {
 			return err
 		}
 		older = p.periods(e)
