@@ -188,7 +188,7 @@ func (c *reader) name() {
 	if settled < explains*f.host && len(moved) > 0 {
 		for i := range c.Operations {
 			r := &c.Operations[i]
-			longer := r.Significant && f.sign*r.delta() > 0 && c.ownWork(r)
+			longer := r.Significant && f.sign*r.delta() > 0 && c.ownWork(r) && r.itself()
 			if longer && c.heldByHost() && !slices.ContainsFunc(all, func(n named) bool { return n.title == causeTitle("host:"+r.Name) }) {
 				all, moved = append(all, named{causeTitle("host:" + r.Name), r, nil}), nil
 			}
@@ -205,7 +205,7 @@ func (c *reader) name() {
 	}
 	if len(c.Causes) == 0 && c.Conclusion != GPU {
 		for i := range c.Operations {
-			if r := &c.Operations[i]; r.Significant {
+			if r := &c.Operations[i]; r.Significant && r.itself() {
 				all = append(all, named{r.Name, r, nil})
 			}
 		}
@@ -220,6 +220,12 @@ func (c *reader) name() {
 		f.named = append(f.named, n)
 		f.explained += by(n) / total
 	}
+}
+
+// itself reports whether most of what an operation changed by is not in ranges nested in it,
+// which are operations of their own.
+func (r *Row) itself() bool {
+	return r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains
 }
 
 // heldByHost reports whether the conclusion is the host's.
