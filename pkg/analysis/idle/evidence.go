@@ -32,10 +32,12 @@ type stackAt struct {
 	python     bool
 }
 
-// stackList is stacks of a thread, and how many there may be before some are let go of.
+// stackList is stacks of a thread, how many there may be before some are let go of, and until
+// when some may be missing that a gap reaches back to.
 type stackList struct {
 	at   []stackAt
 	room int
+	lost int64
 }
 
 // stacks are those that threads were found in.
@@ -86,7 +88,11 @@ func (r *Rank) Stack(b *event.Batch, i int) {
 func (l *stackList) keep(from int64) {
 	kept := l.at[:0]
 	for i, s := range l.at {
-		if s.end >= from && i >= len(l.at)-maxStacksAt/2 {
+		switch {
+		case s.end < from:
+		case i < len(l.at)-maxStacksAt/2:
+			l.lost = s.start + 1
+		default:
 			kept = append(kept, s)
 		}
 	}
@@ -102,6 +108,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 	if why.InCall() || cause >= Launch && cause <= API {
 		h.eachCalled(from, to, func(from, to int64, s *stackAt) { st.inStack(from, to, s, key, g) })
 	}
+	from = max(from, min(h.samples.lost, to)) // what samples showed before is not known, and no pause of the sampler
 	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
 		s := &h.samples.at[k]
@@ -117,7 +124,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
 		}
 	}
-	if why.OnCPU() && len(h.samples.at) > 0 {
+	if why.OnCPU() && len(h.samples.at) > 0 && from < to {
 		for int(key) >= len(st.drawn) {
 			st.drawn = append(st.drawn, make([]stat.Counts, max(64, len(st.drawn)))...)
 		}
