@@ -38,7 +38,7 @@ type Entry struct {
 	Say   string // the sentence, with evidence in braces: see Text
 	Do    string // what to do, as an order; may hold evidence, too
 	// What goes on from "launching threads": what they do where the facts are about why they do
-	// not go on.
+	// not go on, or about samples.
 	What    string
 	Sources []string // where that is documented
 	Test    []Test   // lines that the entry is tested with
@@ -89,6 +89,14 @@ func Known(f *Fact) bool { return entryOf(f) != nil }
 func Treatment(f *Fact) string {
 	if e := entryOf(f); e != nil && !strings.Contains(e.Do, "{") {
 		return e.Do
+	}
+	return ""
+}
+
+// Does says what launching threads do by a fact: it goes on from "launching threads".
+func Does(f *Fact) string {
+	if e := entryOf(f); e != nil {
+		return e.What
 	}
 	return ""
 }

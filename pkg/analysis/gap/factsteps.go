@@ -306,13 +306,8 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 		one.Names["what"] = "the launching thread waits for Python's GIL"
 		f.holding(one)
 	case host:
-		one.Names["what"] = "the launching thread is in " + name
-		for _, other := range f.sampled { // place and advice are those of one cause
-			if c := &f.rep.Idle.Causes[k]; 2*c.of(other.Is[0]) >= c.Us {
-				one.Names["what"] += ", mostly in functions of " + other.Is[0] + " by samples of the CPU,"
-				one.Names["remedy"] = findings.Treatment(&other)
-			}
-		}
+		inRange(one, name, &f.rep.Idle.Causes[k])
+		return
 	case cause == idle.Untraced.String():
 		one.Names["what"] = "the launching thread is in no recorded range or call"
 	default:
@@ -322,9 +317,37 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 			one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+site, "warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
 		}
 	}
-	if why := f.rep.Idle.Causes[k].Why; len(why) > 0 && 2*why[0].Ns >= f.rep.Idle.Causes[k].Ns && why[0].Why != idle.Running.String() {
-		if phrase := findings.Phrase(why[0].Why); phrase != "" {
-			one.Names["why"] = phrase
+	if phrase := findings.Phrase(mostly(&f.rep.Idle.Causes[k])); phrase != "" {
+		one.Names["why"] = phrase
+	}
+}
+
+// inRange says what the launching thread did in a range for most of a pause: what samples show
+// or, without them, why it did not go on.
+func inRange(one *findings.Fact, name string, c *Cause) {
+	one.Names["what"] = "the launching thread is in " + name
+	why := mostly(c)
+	if phrase := findings.Phrase(why); phrase != "" {
+		one.Names["what"] = "launching threads " + phrase + " in " + name
+		if e := findings.TreatmentOf(why); e != nil && !strings.Contains(e.Do, "{") {
+			one.Names["remedy"] = e.Do
 		}
 	}
+	for _, w := range c.Why {
+		for _, family := range w.Families {
+			fact := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Numbers: map[string]float64{"low_share": family.Low}}
+			if does := findings.Does(&fact); does != "" && 2*family.Us >= c.Us {
+				one.Names["what"] = "launching threads " + does + " in " + name + ", by samples of the CPU"
+				one.Names["remedy"] = findings.Treatment(&fact)
+			}
+		}
+	}
+}
+
+// mostly is why launching threads did not go on in half of the time of a cause, "" where they did.
+func mostly(c *Cause) string {
+	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns && c.Why[0].Why != idle.Running.String() {
+		return c.Why[0].Why
+	}
+	return ""
 }
