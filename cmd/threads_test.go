@@ -11,7 +11,8 @@ import (
 )
 
 // thread is what users reported, as a run of the simulator in which its cause is planted, and
-// one without (testdata/threads.json).
+// one without: testdata/threads.json, and by another author, who had read neither the catalogue
+// nor how facts are gathered, with other engines and in other ways, testdata/threads_held.json.
 type thread struct {
 	ID, Thread, Seen, Cause string
 	// Base are the flags of the run without the cause, which Make adds to or replaces for the one
@@ -22,10 +23,10 @@ type thread struct {
 	Expect        string // what the first line of the answer must name, as an expression
 }
 
-// threads are all of them.
-func readThreads(t *testing.T) (all []thread) {
+// readThreads returns those of a file.
+func readThreads(t *testing.T, name string) (all []thread) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "threads.json"))
+	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err == nil {
 		err = json.Unmarshal(text, &all)
 	}
@@ -69,29 +70,29 @@ func first(t *testing.T, command string) (line, todo string) {
 	return strings.TrimPrefix(line, "# "), todo
 }
 
-// floors are how many threads must be named in the first line, and there or first of what to do.
-const floorFirst, floorListed = 15, 15
-
 // TestThreads: the first line of the answer names the cause of what users reported, and does not
 // where the cause is not there.
 func TestThreads(t *testing.T) {
-	named, listed, silent, all := 0, 0, 0, readThreads(t)
+	for name, seed := range map[string]int{"threads.json": 1, "threads_held.json": 7} {
+		t.Run(name, func(t *testing.T) { testThreads(t, name, seed) })
+	}
+}
+
+func testThreads(t *testing.T, name string, seed int) {
+	named, silent, all := 0, 0, readThreads(t, name)
 	for k := range all {
 		th := &all[k]
 		if testing.Short() && k%4 != 0 {
 			continue
 		}
 		t.Run(th.ID, func(t *testing.T) {
-			files := th.files(t, 1)
+			files := th.files(t, seed)
 			expect := regexp.MustCompile(th.Expect)
 			line, todo := first(t, files.Replace(th.Command))
 			t.Logf("named %v: %s", expect.MatchString(line), line)
-			t.Logf("to do %v: %s", expect.MatchString(todo), todo)
+			t.Logf("to do: %s", todo)
 			if expect.MatchString(line) {
 				named++
-			}
-			if expect.MatchString(line + "\n" + todo) {
-				listed++
 			}
 			line, todo = first(t, files.Replace(th.Twin))
 			t.Logf("without: %s\n%s", line, todo)
@@ -100,9 +101,9 @@ func TestThreads(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("of %d, %d are named in the first line, %d there or first of what to do; %d of the runs without the cause are silent", len(all), named, listed, silent)
-	if !testing.Short() && (named < floorFirst || listed < floorListed || silent < len(all)) {
-		t.Errorf("fewer than %d and %d, or one is named where it is not", floorFirst, floorListed)
+	t.Logf("of %d, %d are named in the first line; %d of the runs without the cause are silent", len(all), named, silent)
+	if !testing.Short() && (named < len(all) || silent < len(all)) {
+		t.Error("one is not named, or named where it is not")
 	}
 }
 
@@ -120,7 +121,7 @@ func TestSymptoms(t *testing.T) {
 			rows[cells[5]] = cells
 		}
 	}
-	all := readThreads(t)
+	all := readThreads(t, "threads.json")
 	if len(rows) != len(all) {
 		t.Errorf("%d rows, %d threads", len(rows), len(all))
 	}
