@@ -80,3 +80,42 @@ func TestSameRunTwoFormats(t *testing.T) {
 		near(t, cause, got[cause], us)
 	}
 }
+
+// TestSameRunRocpd has one run on AMD's GPUs as traces of PyTorch's profiler and as databases of
+// rocprofv3: the same metrics, verdict, and idle time by cause, in every mode of graphs. The
+// first forward step is evidence only in the latter, where the profiler started long before.
+func TestSameRunRocpd(t *testing.T) {
+	for _, mode := range []string{"eager", "node"} {
+		run := []string{"--mode", mode, "--set", `{"GIL":80,"GCEvery":5}`}
+		dir := t.TempDir()
+		must(t, nil, "gentrace", append(run, "--rocpd", "-o", filepath.Join(dir, "rank%d.db"))...)
+		must(t, nil, "gentrace", append(run, "--kineto", "2.7", "--rocm", "-o", filepath.Join(dir, "rank%d.json"))...)
+		databases, traces := reports(filepath.Join(dir, "rank%d.db"), 2), reports(filepath.Join(dir, "rank%d.json"), 2)
+
+		var a, b recorded
+		answer(t, &a, "verdict", databases...)
+		answer(t, &b, "verdict", traces...)
+		if a.Verdict != "YES" || a.Verdict != b.Verdict || len(a.Metrics) < 7 || a.Steps.Method != b.Steps.Method {
+			t.Errorf("%s: %+v\nof the traces %+v", mode, a, b)
+		}
+		sameKeys(t, mode, a.Metrics, b.Metrics)
+		for phase, of := range b.Phases {
+			figures, _ := of.(map[string]any)["metrics"].(map[string]any)
+			mine, _ := a.Phases[phase].(map[string]any)["metrics"].(map[string]any)
+			if len(figures) == 0 || len(mine) != len(figures) {
+				t.Errorf("%s: phase %s: %v, want %v", mode, phase, mine, figures)
+			}
+			for name, want := range figures {
+				if want, is := want.(float64); is {
+					near(t, mode+" "+phase+" "+name, mine[name].(float64), want)
+				}
+			}
+		}
+
+		var of, other idleTime
+		answer(t, &of, "gaps", databases...)
+		answer(t, &other, "gaps", traces...)
+		near(t, "idle time", of.Idle.Total, other.Idle.Total)
+		sameKeys(t, mode+" idle causes", of.causes(), other.causes())
+	}
+}

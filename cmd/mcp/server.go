@@ -50,7 +50,7 @@ func serve(c *cli.Call) (int, error) {
 
 // files is the input of verdict and gaps.
 type files struct {
-	Files []string `json:"files" jsonschema:"the traces of one run, all ranks at once: exports of nsys (.sqlite) or traces of PyTorch's profiler (.json, .json.gz)"`
+	Files []string `json:"files" jsonschema:"the traces of one run, all ranks at once: exports of nsys (.sqlite), traces of PyTorch's profiler (.json, .json.gz) or databases of rocprofv3 (.db)"`
 }
 
 func (f files) args() ([]string, error) { return paths(f.Files) }

@@ -47,7 +47,13 @@ const PythonToo = "torch2arrow --python FILE | gaps"
 // ROCm records what the threads of a run on AMD's GPUs do, which no filter reads yet; ROCmName says so.
 const (
 	ROCm     = "rocprof-sys-sample -- YOUR-COMMAND"
-	ROCmName = "sample the host with AMD's ROCm Systems Profiler, whose output these filters do not read"
+	ROCmName = "sample the host with AMD's ROCm Systems Profiler, whose samples these filters do not read"
+)
+
+// Rocprof records a run on AMD's GPUs for these filters; RocprofName says what of it.
+const (
+	Rocprof     = "rocprofv3 --runtime-trace --output-format rocpd -- YOUR-COMMAND"
+	RocprofName = "record kernels, HIP calls and roctx ranges: rocprofv3 --runtime-trace"
 )
 
 // TorchStacks says what of PyTorch's profiler to leave off.

@@ -128,8 +128,11 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM always has them, " +
 			"vLLM with a profiler configured), or name yours with --marker",
 	}
-	if h.Source() == "torch" {
+	switch h.Source() {
+	case "torch":
 		none.Advice = "call the profiler's step() after each iteration, or put record_function around it and name that range with --marker"
+	case "rocpd":
+		none.Advice = "put a roctx range around each step and name it with --marker"
 	}
 	return "", "", none
 }

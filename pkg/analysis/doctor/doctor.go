@@ -8,6 +8,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,13 +79,17 @@ type found struct {
 	facts   event.RankFacts
 	ranks   int  // with GPU work
 	torch   bool // PyTorch's profiler recorded
+	rocpd   bool // AMD's did
 }
 
-// by chooses among what to do with Nsight Systems, and with PyTorch's profiler.
-// Questions are asked of both profilers in the same way; only the remedies differ.
+// by chooses among what to do with Nsight Systems, and with PyTorch's profiler; with AMD's it is
+// one command. Questions are asked of all profilers in the same way; only the remedies differ.
 func (f *found) by(nsys, torch string) string {
-	if f.torch {
+	switch {
+	case f.torch:
 		return torch
+	case f.rocpd:
+		return report.RocprofName
 	}
 	return nsys
 }
@@ -94,7 +99,7 @@ func (f *found) by(nsys, torch string) string {
 // then from what verdict needs to what only some runs have. An error is the source's own.
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
-	f := &found{Header: h, torch: h.Source() == "torch", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
+	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
 	if err := event.Each(src, f.count); err != nil {
 		return nil, err
 	}
@@ -133,6 +138,8 @@ func (d *Diagnosis) record(f *found) {
 			d.Torch = report.TorchLoop
 		case f.torch && !o.Host:
 			d.Torch = report.Torch
+		case f.rocpd && !o.Host && !o.Collections:
+			d.ROCm = report.Rocprof
 		default:
 			any = true
 			all.Host = all.Host || o.Host
@@ -142,7 +149,7 @@ func (d *Diagnosis) record(f *found) {
 	}
 	switch {
 	case any && f.Platform() == event.AMD:
-		d.ROCm = report.ROCm
+		d.ROCm = cmp.Or(d.ROCm, report.ROCm)
 	case any && d.Workload != "": // nothing of TensorRT-LLM's
 		d.Record = report.CaptureCommand(report.CaptureOptions{GIL: all.GIL, Host: all.Host})
 	case any:
@@ -214,7 +221,10 @@ func (f *found) turnOn() string {
 // platform, or with PyTorch's, which does not see that side.
 func (f *found) host(nsys, torch string) string {
 	if f.Platform() == event.AMD {
-		return report.ROCmName + ": PyTorch's profiler does not see the operating system"
+		if f.torch {
+			return report.ROCmName + ": PyTorch's profiler does not see the operating system"
+		}
+		return report.ROCmName
 	}
 	return f.by(nsys, torch)
 }

@@ -71,7 +71,11 @@ func (d *Diagnosis) Document() *report.Document {
 		missing.Say("%s does this for a given %s.", report.Command("scripts/capture.sh"), command)
 	}
 	if d.ROCm != "" {
-		missing.Say("With AMD's ROCm Systems Profiler, whose output these filters do not read:")
+		if d.ROCm == report.Rocprof {
+			missing.Say("With rocprofv3:")
+		} else {
+			missing.Say("With AMD's ROCm Systems Profiler, whose samples these filters do not read:")
+		}
 		missing.Code(d.ROCm)
 	}
 	return doc

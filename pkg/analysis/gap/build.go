@@ -93,7 +93,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 	c.distrust(rep)
 	var forgotten int64
 	if calls := rep.nodeLaunches(); calls != "" {
-		if !c.torch() {
+		if c.byNsys() {
 			calls += " (nsys's --cuda-graph-trace=graph does not record them)"
 		}
 		add("%s", calls)

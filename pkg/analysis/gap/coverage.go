@@ -170,6 +170,8 @@ func recapture(rep *CoverageReport, source string) string {
 	switch {
 	case len(rep.Partial) > 0 && source == "torch":
 		return report.TorchFewer
+	case source == "rocpd":
+		return ""
 	case rep.Whole > 0, len(rep.Partial) > 0 && rep.Recorded == 0:
 		return report.CaptureCommand(report.CaptureOptions{GIL: true})
 	case len(rep.Partial) > 0:

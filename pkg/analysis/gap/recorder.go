@@ -16,7 +16,7 @@ func (c *computer) record() string {
 	if c.header.Platform() == event.AMD {
 		return report.ROCm
 	}
-	if c.torch() {
+	if !c.byNsys() {
 		return ""
 	}
 	return report.CaptureCommand(report.CaptureOptions{Host: true})
@@ -61,7 +61,7 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
 		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
 	}
-	if c.torch() {
+	if !c.byNsys() {
 		for k := range missing {
 			missing[k].Option = ""
 		}
@@ -69,9 +69,9 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	return missing
 }
 
-// torch reports whether PyTorch's profiler made the recording: what nsys records more is no option
-// of it.
-func (c *computer) torch() bool { return c.header.Source() == "torch" }
+// byNsys reports whether nsys made the recording, as far as is known: what it records more is no
+// option of other profilers.
+func (c *computer) byNsys() bool { return slices.Contains([]string{"", "nsys"}, c.header.Source()) }
 
 // onGPU are the causes that are no work of the host.
 var onGPU = []string{idle.Tail.String(), idle.Graph.String(), idle.Queued.String()}

@@ -31,10 +31,16 @@ const notRead = "it needs OS runtime calls on every rank (nsys profile -t osrt)"
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
 const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
 
+// notByROCm is why it is not known of what AMD's profilers recorded.
+const notByROCm = "calls of the system's libraries are not read from what AMD's profilers record"
+
 // lowLoadUnknown says why it is not known what of the idle time is for want of requests.
 func (r *Report) lowLoadUnknown() string {
-	if r.run.Source == "torch" {
+	switch r.run.Source {
+	case "torch":
 		return notRecorded
+	case "rocpd":
+		return notByROCm
 	}
 	return notRead
 }

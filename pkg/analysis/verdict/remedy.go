@@ -18,11 +18,31 @@ func (r page) remedy(d, loop *report.Section) {
 	if has(countMarkers) {
 		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))
 	}
-	if r.run.Source == "torch" {
+	switch r.run.Source {
+	case "torch":
 		r.recordTorch(d, loop, has)
-	} else {
+	case "rocpd":
+		r.recordROCm(d, has)
+	default:
 		r.recordNsys(d, has)
 	}
+}
+
+// recordROCm says how to record with AMD's profiler.
+func (r page) recordROCm(d *report.Section, has func(remedy) bool) {
+	if has(recordGPU) {
+		d.Item("Profile the engine process, not the client, and keep it busy while recording.")
+	}
+	if has(recordLess) || has(recordReplays) {
+		d.Item("Record fewer steps, so that the profiler keeps up.")
+	}
+	if has(recordMarkers) {
+		markedAlready(d, "nsys2arrow")
+		d.Item("Put a roctx range around each step, and name it with %s.", report.Command("--marker 'REGEX'"))
+		withoutSteps(d)
+	}
+	d.Say("To record again:")
+	d.Code(report.Rocprof)
 }
 
 // recordNsys says how to record with Nsight Systems.

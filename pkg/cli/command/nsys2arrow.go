@@ -18,7 +18,8 @@ export, or a .nsys-rep (which needs nsys on PATH). Several files are several
 reports of one run: ranks are numbered consecutively, and clocks aligned by
 session start time. Reports that hold the
 same process one after the other (--capture-range-end=repeat) are parts of one
-rank; other reports that do not overlap in time are rejected.
+rank; other reports that do not overlap in time are rejected. Databases of AMD's
+rocprofv3 (--output-format rocpd, recognised by content) are read in their place.
 
 A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
 the API call that launched them. Rows come rank after rank, in the order of
@@ -30,6 +31,7 @@ their start.`,
 		"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
 		"nsys2arrow trace.sqlite --format csv | head",
 		"nsys2arrow --doctor rank*.sqlite",
+		"nsys2arrow *_results.db | isolate | phase | metrics | verdict",
 	},
 	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
 	Run:   planned("nsys2arrow", planReports),

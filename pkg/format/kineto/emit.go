@@ -15,7 +15,7 @@ type emitter struct {
 	shift  int64 // added to times
 	rows   *spill.Merge
 	calls  *finder
-	nodes  ordinals
+	nodes  event.Ordinals
 	device int32 // of rows that do not say theirs
 }
 
@@ -24,7 +24,7 @@ type emitter struct {
 // has to stay open.
 func newEmitter(d *document, info *event.Report) (*emitter, error) {
 	e := &emitter{
-		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: newOrdinals(),
+		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: event.NewOrdinals(),
 		device: int32(max(d.counts.device, 0)),
 	}
 	if len(info.Ranks) > 0 {
@@ -127,33 +127,10 @@ func (e *emitter) gpu(b *event.Batch, i int, c category, t track, id, extra int6
 	if !call.graph {
 		return nil
 	}
-	node := e.nodes.next(id)
+	node := e.nodes.Next(id)
 	if c == kernelCategory && extra != none {
 		node = extra
 	}
 	b.GraphNode.Set(i, node)
 	return nil
-}
-
-// ordinals count the rows of each graph launch. Of launches whose last row came
-// maxOrdinals others ago it may forget: replays do not run into each other that far.
-type ordinals struct {
-	recent, before map[int64]int64 // rows so far, by correlation
-}
-
-const maxOrdinals = 1 << 15
-
-func newOrdinals() ordinals { return ordinals{map[int64]int64{}, nil} }
-
-// next returns how many rows of a launch came before this one.
-func (o *ordinals) next(id int64) int64 {
-	n, ok := o.recent[id]
-	if !ok {
-		n = o.before[id]
-		if len(o.recent) == maxOrdinals {
-			o.recent, o.before = make(map[int64]int64, maxOrdinals), o.recent
-		}
-	}
-	o.recent[id] = n + 1
-	return n
 }

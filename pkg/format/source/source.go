@@ -26,7 +26,7 @@ import (
 
 // formats are compared with a file in this order; the first that matches is its
 // format.
-var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &torchTrace, &nsysDatabase}
+var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &torchTrace, &rocpdDatabase, &nsysDatabase}
 
 // Format is one kind of input.
 type Format struct {

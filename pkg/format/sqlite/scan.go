@@ -129,6 +129,13 @@ func (d *DB) step(table, rowID string, columns []Column, low, high int64, fn fun
 	return d.query(sql, typesOf(columns), BlockRows, fn)
 }
 
+// Query runs a SELECT and hands its rows to fn block by block, as Scan does. It is for joins and
+// orders, which SQLite makes, in temporary files where they are large: a tenth as fast as Scan. Whoever
+// asks makes sure that what it names are tables (Tables): a view may be any other SELECT.
+func (d *DB) Query(sql string, types []Type, fn func(*Block) error) error {
+	return d.query(sql, types, BlockRows, fn)
+}
+
 // query runs a statement and hands out its rows in blocks of at most size rows.
 func (d *DB) query(sql string, types []Type, size int, fn func(*Block) error) error {
 	stmt, err := d.prepare(sql)

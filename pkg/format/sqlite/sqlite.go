@@ -16,6 +16,9 @@
 // who reads a table, and both hand out the same blocks. Where the decoder does
 // not know for certain what a value is, the table is left to SQLite.
 //
+// Query is SQLite's machine itself, for joins and orders over the tables of a source that
+// is read seldom: package rocpd asks for all of its rows in one statement.
+//
 // page.go reads pages, cursor.go walks the tree of a table, record.go and
 // rows.go make rows of the leaves and overflow.go continues rows that do not fit
 // into one. Every number from the file is checked before it is used: a damaged
@@ -55,7 +58,7 @@ func (e *Error) Error() string { return e.Path + ": " + e.Msg }
 // Hint says what to do next, "" where there is nothing to say.
 func (e *Error) Hint() string { return e.Fix }
 
-const damaged = "copy the file again or repeat 'nsys export'; 'sqlite3 FILE \"PRAGMA quick_check\"' tells where it is broken"
+const damaged = "copy the file again, or write it again ('nsys export'); 'sqlite3 FILE \"PRAGMA quick_check\"' tells where it is broken"
 
 // DB is an open database. One goroutine at a time uses it; open one for each.
 type DB struct {
@@ -165,7 +168,7 @@ func checkFile(f *os.File, path string) (p pager, err error) {
 		return p, err
 	}
 	if info.IsDir() {
-		return p, &Error{path, "is a directory", "give the .sqlite file that 'nsys export' wrote"}
+		return p, &Error{path, "is a directory", "give the file that 'nsys export' or rocprofv3 wrote"}
 	}
 	if !info.Mode().IsRegular() {
 		return p, &Error{path, "is not a file that can be read back and forth", "save the database to a file first"}

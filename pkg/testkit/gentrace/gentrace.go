@@ -58,6 +58,7 @@ func runFlags(d sim.Config) []cli.Flag {
 		{Name: "set", Usage: "change anything else of the simulation's Config by `JSON`, such as {\"Batch\":8,\"Traffic\":{\"Chunks\":3}}"},
 		{Name: "truth", Usage: "write the steps, layers and straggler that were simulated to `FILE`, as JSON"},
 		{Name: "kineto", Usage: "write traces of PyTorch's profiler of the `ERA` instead: 2020, 1.8, 1.12, 2.4, 2.7, 2026; one for each process, with %d in the name its rank"},
+		{Name: "rocpd", Usage: "write databases of AMD's profilers instead, one for each process, with %d in the name its rank", Default: false},
 		{Name: "functions", Usage: "with --kineto: record `N` Python functions for each range", Default: 0},
 		{Name: "rocm", Usage: "with --kineto: with AMD's names of calls and collectives", Default: false},
 		{Name: "broken", Usage: "with --kineto: break one event of 97 in the `WAY` that real ones are: " + strings.Join(sim.KinetoBreakages, ", ")},
@@ -90,6 +91,15 @@ func generate(c *cli.Call) error {
 			t.Capture.Secret = c.String("canary")
 		}
 		t.Session.Normalize = t.Session.Normalize || c.Bool("normalize")
+		if c.Bool("rocpd") {
+			for p := range t.Processes {
+				path := strings.ReplaceAll(c.String("output"), "%d", strconv.Itoa(i*len(t.Processes)+p))
+				if err := t.WriteRocpd(path, sim.RocpdOptions{Process: int32(p)}); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		if c.IsSet("kineto") {
 			if err := writeKineto(c, t, i, len(traces)); err != nil {
 				return err

@@ -118,10 +118,8 @@ func (k *kinetoWriter) document() {
 
 // all writes the host's events, and then the GPUs', as Kineto does.
 func (k *kinetoWriter) all() {
-	for n := range k.t.NVTX.All() {
-		if n.Process == k.opt.Process && !n.Open && n.Kind == NVTXPushPop && n.Domain != gilDomain && n.Text != 0 {
-			k.annotation(n)
-		}
+	for n := range k.t.annotations(k.opt.Process) {
+		k.annotation(n)
 	}
 	for c := range k.t.Calls.All() {
 		if c.Process == k.opt.Process {
@@ -129,15 +127,12 @@ func (k *kinetoWriter) all() {
 			if eventClass(k.t.Text(c.Name)) == 1 {
 				category = "cuda_driver"
 			}
-			k.event(category, k.callName(c), k.pid(), k.tid(c.TID), c.Start, c.End,
+			k.event(category, k.t.callName(c, k.opt.ROCm), k.pid(), k.tid(c.TID), c.Start, c.End,
 				fmt.Sprintf(`"cbid": 211, "correlation": %d`, c.Corr))
 		}
 	}
 	for r := range k.t.Kernels.All() {
-		_, name := k.t.KernelText(r.Name)
-		if k.opt.ROCm {
-			name = strings.ReplaceAll(name, "nccl", "rccl")
-		}
+		name := k.t.kernelText(r, k.opt.ROCm)
 		node := ""
 		if k.opt.Era == Kineto2026 && r.Node != 0 {
 			node = fmt.Sprintf(`, "graph id": %d, "graph node id": %d`, r.Graph, r.Node)
@@ -152,16 +147,25 @@ func (k *kinetoWriter) all() {
 	}
 }
 
-// callName is the name of a call as the profiler has it.
-func (k *kinetoWriter) callName(c *Call) string {
-	name := unversioned.ReplaceAllString(k.t.Text(c.Name), "")
+// callName is the name of a call as the profiler has it, with AMD's names or not.
+func (t *Trace) callName(c *Call, rocm bool) string {
+	name := unversioned.ReplaceAllString(t.Text(c.Name), "")
 	switch runtime, is := strings.CutPrefix(name, "cuda"); {
-	case !k.opt.ROCm:
+	case !rocm:
 		return name
 	case is:
 		return "hip" + runtime
 	}
 	return "hipModule" + strings.TrimSuffix(strings.TrimPrefix(name, "cu"), "Ex") // its launches are the only ones of the driver
+}
+
+// kernelText is the name of a kernel, with AMD's names or not.
+func (t *Trace) kernelText(k *Kernel, rocm bool) string {
+	_, name := t.KernelText(k.Name)
+	if rocm {
+		name = strings.ReplaceAll(name, "nccl", "rccl")
+	}
+	return name
 }
 
 // unversioned is what the profiler leaves out of the names of calls.
@@ -191,9 +195,6 @@ var kinetoEscapes = strings.NewReplacer(`\`, `/`, `"`, `\"`, "\n", "", "\r", "")
 func (k *kinetoWriter) annotation(n *NVTXEvent) {
 	k.id++
 	name := k.t.Text(n.Text)
-	if strings.HasPrefix(name, "Python GC") {
-		return
-	}
 	k.event("user_annotation", name, k.pid(), k.tid(n.TID), n.Start, n.End, fmt.Sprintf(`"External id": %d, "Ev Idx": %d`, k.id, k.id))
 	for i := range k.opt.Functions {
 		k.event("python_function", fmt.Sprintf("/home/%s/lib/python3.12/site-packages/engine/executor.py(%d): call_%d", k.t.Capture.Secret, 100+i, i),

@@ -32,7 +32,7 @@ type Header struct {
 
 // Readers are the filters that make events of reports, by the Source of these. A stream
 // of theirs has every row of its reports.
-var Readers = map[string]string{"nsys": "nsys2arrow", "torch": "torch2arrow"}
+var Readers = map[string]string{"nsys": "nsys2arrow", "torch": "torch2arrow", "rocpd": "nsys2arrow"}
 
 // Whole reports whether the rows are those of the reports, all of them and no others:
 // a reader wrote them.

@@ -1,0 +1,59 @@
+// Package rocpd reads the SQLite databases of AMD's profilers (rocprofv3 and
+// rocprof-sys, output format rocpd, *.db) as events.
+//
+// # What is known, and from where
+//
+// The tables are those of schema version 3 (3.0.0 to 3.0.5), published in
+// github.com/ROCm/rocm-systems, projects/rocprofiler-sdk: their columns in
+// source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql and versions/3.0.0 (commit 0c5fd9b)
+// and versions/3.0.3 (ba070c3), what the views join in versions/3.0.3/data_views.sql, the
+// history in versions.yml (2bb64a5). What rocprofv3 puts into them is in
+// source/lib/output/generateRocpd.cpp (07d5a7f), and what rocprof-sys does in
+// projects/rocprofiler-systems/source/lib/core/trace_cache/rocpd_processor.cpp (01aa1ac)
+// and core/categories.hpp. No file that a profiler wrote was at hand.
+//
+// All tables of a recording have its id behind their names (rocpd_event_ID); views without it
+// join the recordings of a file. A file may hold several, of several processes. Those of
+// other schemas, in which a track or timestamps stand in place of columns, are refused.
+//
+// # What becomes of a row
+//
+//	rocpd_kernel_dispatch  kernel: display_name of its symbol, else kernel_name; the runtime's own
+//	                       __amd_rocclr_copyBuffer… and __amd_rocclr_fillBuffer… are memcpy and memset
+//	rocpd_memory_copy      memcpy: MEMORY_COPY_HOST_TO_DEVICE is "memcpy HtoD"
+//	rocpd_region           by the category of its event: api for HIP's (HIP_…_API, rocm_hip_api); nvtx,
+//	                       domain roctx, for ranges (MARKER_CORE…, rocm_marker_api, user), whose
+//	                       text is the message in the event's extdata, else the region's name
+//
+// Regions of other categories (HSA, RCCL, instrumented functions) are left out and counted:
+// HSA's calls are those that HIP's make. So are allocations, counters and samples.
+//
+// The correlation is the event's stack_id, which rocprofiler calls the internal correlation
+// id: that of a GPU row is that of the call which launched it. The column correlation_id is
+// another, of the program's own. A device is the agent's type_index, its number among the
+// machine's GPUs; a stream is stream_id, else queue_id. A thread is the tid of rocpd_info_thread,
+// a rank a process with kernels. Where a graph was replayed, a row's node is graph_node_id (since
+// 3.0.2), else its place among the rows of its launch.
+//
+// Times are ns of one steady clock of the machine: files of one machine (the hash of
+// rocpd_info_node) need no alignment, and those of several are not aligned here. Time 0 of a
+// report is the whole microsecond in which its first row starts.
+//
+// # Not known
+//
+//   - when since 1970 a recording was made: no table says it
+//   - which HIP call a kernel belongs to where HSA's calls were traced besides, and the kernel
+//     has the id of one of those: it has no launching call then
+//   - whether events were lost, and when the program paused the profiler (roctxProfilerPause)
+//   - what rocprof-sys samples of host threads: not read yet
+//
+// Nothing else leaves the file: no command, environment, host or user name, no argument of a
+// call; of extdata only the message of a range.
+//
+// # How it is read
+//
+// Events are indexed by their id (package spill), then regions are read, whose calls are
+// indexed by their correlation, then GPU rows, which are joined with these. Rows go in sorted
+// chunks to a store with a quarter of Options.Memory, and are merged when they are handed out.
+// What else grows with a file are its strings, at most another quarter.
+package rocpd

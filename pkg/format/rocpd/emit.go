@@ -1,0 +1,159 @@
+package rocpd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// describe fills in the report of a file whose processes have their ranks.
+func (f *file) describe() {
+	info, all := &f.info, process{first: maxTime}
+	for _, p := range f.processes {
+		all.first = min(all.first, p.first)
+		all.gpu.add(p.gpu)
+		all.busy.add(p.busy)
+		for k, n := range p.kinds {
+			all.kinds[k] += n
+		}
+		for c, n := range p.classes {
+			all.classes[c] += n
+		}
+	}
+	if all.first < maxTime {
+		f.origin = all.first - all.first%1000
+	}
+	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
+	for k, n := range all.kinds {
+		if n > 0 {
+			info.Rows[event.Kind(k).String()] = n
+		}
+	}
+	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
+		info.Classes[class.String()] = all.classes[class]
+	}
+	info.GPUStart, info.GPUEnd = all.gpu.since(f.origin)
+	info.BusyStart, info.BusyEnd = all.busy.since(f.origin)
+	for _, p := range f.processes {
+		if p.rank >= 0 {
+			p.describe(info)
+		}
+	}
+	switch names := f.r.names; {
+	case names.trains:
+		info.Workload = event.Training
+	case names.diffuses && all.classes[event.StepMarker] == 0:
+		info.Workload = event.Diffusion
+	}
+	f.warn(all.kinds[event.Kernel], all.kinds[event.Kernel]+all.kinds[event.Memcpy]+all.kinds[event.Memset])
+}
+
+// describe adds what is known of a rank to its report.
+func (p *process) describe(info *event.Report) {
+	facts := event.RankFacts{
+		Rank: p.rank, GPUs: int64(len(p.devices)), Kernels: p.kinds[event.Kernel], Replays: p.replays, Markers: p.classes[event.StepMarker],
+		Allreduces: p.classes[event.Allreduce], Launches: p.classes[event.Launch], GraphLaunches: p.classes[event.GraphLaunch],
+	}
+	facts.GPUStart, facts.GPUEnd = p.gpu.since(p.file.origin)
+	facts.BusyStart, facts.BusyEnd = p.busy.since(p.file.origin)
+	if p.replays > 0 {
+		info.Capture = "node"
+	}
+	reduces := int32(-1)
+	for _, device := range slices.Backward(slices.Sorted(maps.Keys(p.devices))) {
+		if p.devices[device] {
+			reduces = int32(device)
+		}
+	}
+	info.Ranks, info.RankFacts = append(info.Ranks, p.rank), append(info.RankFacts, facts)
+	info.AllreduceDevices = append(info.AllreduceDevices, reduces)
+	for name, size := range p.sizes {
+		if info.GroupSizes == nil {
+			info.GroupSizes = map[string]int32{}
+		}
+		info.GroupSizes[name] = max(info.GroupSizes[name], size)
+	}
+}
+
+// warn says what somebody should know before believing figures made of the file.
+// The sentences are ours, with numbers in them, and never a text of the file.
+func (f *file) warn(kernels, gpu int64) {
+	say := func(format string, args ...any) {
+		f.info.Warnings = append(f.info.Warnings, fmt.Sprintf(format, args...))
+	}
+	if f.unusable > 0 {
+		say("%d rows without usable times, or of no process, left out", f.unusable)
+	}
+	switch {
+	case kernels == 0:
+		say("no GPU work was recorded: profile with rocprofv3 --kernel-trace while the GPU is in use")
+	case f.untraced == gpu:
+		say("no GPU row has a launching call: why the GPU was idle is not known; record with rocprofv3 --hip-trace, too")
+	case f.untraced > 0:
+		say("%d of %d GPU rows have no launching call", f.untraced, gpu)
+	}
+	if f.other > 0 {
+		f.info.Notes = append(f.info.Notes, fmt.Sprintf("%d regions are neither HIP calls nor roctx ranges and were left out", f.other))
+	}
+	say("of host threads only HIP calls and roctx ranges are read: host stalls are explained by these alone")
+}
+
+// emitter writes the rows of a process into batches.
+type emitter struct {
+	p     *process
+	shift int64 // added to times
+	rows  *spill.Merge
+}
+
+// fill fills a batch with the next rows.
+func (e *emitter) fill(b *event.Batch) error {
+	b.Blank(event.BatchRows, event.BaseCols)
+	n := 0
+	for n < event.BatchRows {
+		_, rows, i, j, err := e.rows.Next(event.BatchRows - n)
+		if err != nil {
+			return err
+		}
+		if i == j {
+			break
+		}
+		for ; i < j; i++ {
+			e.row(b, n, rows, i)
+			n++
+		}
+	}
+	b.Truncate(n)
+	return nil
+}
+
+// row makes row k of rows row i of the batch.
+func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) {
+	names, name := e.p.file.r.names, int32(rows[nameAt][k])
+	b.Kind.Values[i] = names.kinds[name]
+	b.Start.Values[i], b.End.Values[i] = rows[spill.Key][k]+e.shift, rows[spill.Then][k]+e.shift
+	if e.p.rank >= 0 {
+		b.Rank.Set(i, e.p.rank)
+	}
+	b.Name.AppendCode(&names.dict, name)
+	if class := names.classes[name]; class >= 0 {
+		b.Class.Set(i, class)
+	}
+	where := &b.Thread
+	if names.kinds[name].IsGPU() {
+		b.Device.Set(i, int32(rows[spill.Payload+2][k]))
+		where = &b.Stream
+	} else if names.kinds[name] == event.NVTX {
+		b.Domain.Set(i, 0)
+	}
+	for c, column := range [...]*event.Ints[int64]{&b.Correlation, where, nil, &b.Bytes, &b.GraphNode, &b.LaunchStart, &b.LaunchEnd, &b.LaunchThread} {
+		if v := rows[spill.Payload+c][k]; column != nil && v != spill.None {
+			if column == &b.LaunchStart || column == &b.LaunchEnd {
+				v += e.shift
+			}
+			column.Set(i, v)
+		}
+	}
+}

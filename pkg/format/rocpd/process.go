@@ -1,0 +1,215 @@
+package rocpd
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// kept are the columns of rowsQuery that a store keeps of a row, in this order after those that
+// say its place.
+var kept = [...]int{colCorrelation, colWhere, colDevice, colBytes, colNode, colLaunchStart, colLaunchEnd, colLaunchThread}
+
+// nameAt is where the number of the name stands after them.
+const nameAt = spill.Payload + len(kept)
+
+// process is one whose rows a file has.
+type process struct {
+	file   *file
+	pid    int64
+	rank   int32 // -1 for none
+	writer *spill.Writer
+	rows   *spill.Run
+	row    spill.Rows // memory for one
+	nodes  event.Ordinals
+
+	kinds   [event.MaxKinds]int64
+	classes [event.MaxClasses]int64
+	first   int64
+	gpu     span             // of kernels
+	busy    span             // of copies and memsets, too
+	devices map[int64]bool   // that ran kernels: some of class allreduce
+	sizes   map[string]int32 // how many ranks its collectives are compiled for
+	replays int64            // graph launches with rows
+}
+
+// span is a stretch of time, of which nothing is known where end is 0.
+type span struct{ start, end int64 }
+
+// add makes the span reach over another one.
+func (s *span) add(o span) {
+	switch {
+	case s.end == 0:
+		*s = o
+	case o.end != 0:
+		s.start, s.end = min(s.start, o.start), max(s.end, o.end)
+	}
+}
+
+// since returns the span as the header has it: with times since origin, nil for none.
+func (s *span) since(origin int64) (start, end *int64) {
+	if s.end == 0 {
+		return nil, nil
+	}
+	from, to := s.start-origin, s.end-origin
+	return &from, &to
+}
+
+func newProcess(f *file, pid int64) *process {
+	return &process{file: f, pid: pid, rank: -1, writer: spill.NewWriter(f.r.store), row: make(spill.Rows, nameAt+1),
+		nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
+}
+
+// lowest is the lowest device with kernels, or a number after all devices.
+func (p *process) lowest() int64 {
+	return slices.Min(append(slices.Collect(maps.Keys(p.devices)), maxTime))
+}
+
+// add counts and keeps a row, whose columns are of; launch is the name of the call that launched
+// it, -1 for none. Rows come in their order.
+func (p *process) add(name, launch int32, of func(int) int64) error {
+	names, time := p.file.r.names, span{of(colStart), of(colEnd)}
+	kind, class := names.kinds[name], names.classes[name]
+	p.kinds[kind]++
+	if class >= 0 {
+		p.classes[class]++
+	}
+	p.first = min(p.first, time.start)
+	values := [nameAt + 1]int64{spill.Key: time.start, spill.Then: time.end, nameAt: int64(name)}
+	for k, c := range kept {
+		values[spill.Payload+k] = of(c)
+	}
+	if kind.IsGPU() {
+		p.busy.add(time)
+		p.addWork(name, launch, time, values[spill.Payload:])
+	}
+	for c, v := range values {
+		p.row[c] = append(p.row[c][:0], v)
+	}
+	return p.writer.Add(p.row, 0, 1)
+}
+
+// addWork counts a row of GPU work and completes its columns, in the order of kept.
+func (p *process) addWork(name, launch int32, time span, columns []int64) {
+	names, device, node := p.file.r.names, &columns[2], &columns[4]
+	if *device < 0 || *device >= 1<<16 { // or none: nobody knows on which one
+		*device = 0
+	}
+	if *node <= 0 { // of what no graph ran
+		*node = spill.None
+	}
+	switch {
+	case launch < 0:
+		p.file.untraced++
+	case names.classes[launch] == event.GraphLaunch:
+		ordinal := p.nodes.Next(columns[0])
+		if ordinal == 0 {
+			p.replays++
+		}
+		if *node == spill.None {
+			*node = ordinal
+		}
+	}
+	if names.kinds[name] != event.Kernel {
+		return
+	}
+	p.gpu.add(time)
+	p.devices[*device] = p.devices[*device] || names.classes[name] == event.Allreduce
+	if size := names.sizes[name]; size > 0 {
+		text := names.text(name)
+		p.sizes[text] = max(p.sizes[text], size)
+	}
+}
+
+// end ends the reading of a process.
+func (p *process) end() (err error) {
+	p.rows, err = p.writer.End(0, 0)
+	return err
+}
+
+// names numbers the names of all files, as they are in the stream.
+type names struct {
+	numbers map[nameKey]int32
+	dict    event.Dict
+	kinds   []event.Kind
+	classes []event.Class   // -1 for none
+	sizes   map[int32]int32 // how many ranks collectives are compiled for
+	// trains: one is of a backward pass or an optimizer; diffuses: of a diffusion model.
+	trains, diffuses bool
+	size, limit      int64 // bytes, about
+}
+
+// nameKey is a name as it stands in a file.
+type nameKey struct {
+	kind event.Kind
+	text string
+}
+
+// newNames returns no names, which may take limit bytes.
+func newNames(limit int64) *names {
+	return &names{numbers: map[nameKey]int32{}, sizes: map[int32]int32{}, limit: limit, dict: event.Dict{Offsets: []int32{0}}}
+}
+
+// take makes room for a text.
+func (n *names) take(text string) error {
+	if n.size += int64(len(text)) + 64; n.size > n.limit {
+		return &event.Error{Msg: fmt.Sprintf("names take more than %d MiB", n.limit>>20), Advice: "give more memory with --memory, or record fewer steps"}
+	}
+	return nil
+}
+
+// number returns a name, which is new or not. The runtime's own kernels copy and fill memory.
+func (n *names) number(kind event.Kind, text string) (int32, error) {
+	key := nameKey{kind, text}
+	if k, ok := n.numbers[key]; ok {
+		return k, nil
+	}
+	k, class := int32(len(n.kinds)), event.Class(-1)
+	text = marker.Homeless(strings.ToValidUTF8(text, "\ufffd"))
+	switch {
+	case kind == event.API:
+		text = cudaname.API(text)
+		class = event.ClassCode(cudaname.ClassAPI(text))
+	case kind == event.NVTX:
+		class = event.ClassCode(marker.ClassNVTX(text))
+		n.trains, n.diffuses = n.trains || marker.Trains(text), n.diffuses || marker.Diffuses(text)
+	case kind == event.Memcpy:
+		text = copyName(text)
+	case strings.HasPrefix(text, "__amd_rocclr_copyBuffer"):
+		kind, text = event.Memcpy, "memcpy"
+	case strings.HasPrefix(text, "__amd_rocclr_fillBuffer"):
+		kind, text = event.Memset, "memset"
+	default:
+		demangled := cudaname.Demangle(strings.TrimSuffix(strings.TrimSuffix(text, " [clone .kd]"), ".kd"))
+		text, class = cudaname.ShortKernel(demangled), event.ClassCode(cudaname.ClassKernel("", demangled))
+		n.trains = n.trains || cudaname.Trains(demangled)
+		n.sizes[k] = cudaname.GroupSize(demangled)
+	}
+	n.numbers[key] = k
+	n.dict.Data = append(n.dict.Data, text...)
+	n.dict.Offsets = append(n.dict.Offsets, int32(len(n.dict.Data)))
+	n.kinds, n.classes = append(n.kinds, kind), append(n.classes, class)
+	return k, n.take(key.text + text)
+}
+
+// text returns the text of a name.
+func (n *names) text(k int32) string {
+	return string(n.dict.Data[n.dict.Offsets[k]:n.dict.Offsets[k+1]])
+}
+
+var copied = regexp.MustCompile(`(HOST|DEVICE)_TO_(HOST|DEVICE)`)
+
+// copyName is "memcpy HtoD" for MEMORY_COPY_HOST_TO_DEVICE.
+func copyName(operation string) string {
+	if m := copied.FindStringSubmatch(operation); m != nil {
+		return "memcpy " + m[1][:1] + "to" + m[2][:1]
+	}
+	return "memcpy"
+}

@@ -1,0 +1,186 @@
+package rocpd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/format/sqlite"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
+)
+
+// Options are the settings of Open.
+type Options struct {
+	// Progress, where not nil, is told the file that is being read and how many of its rows
+	// have been.
+	Progress func(path string, rows int64)
+	// Separate takes files as those of different runs: their clocks are not compared.
+	Separate bool
+	// Memory is how many bytes the process may take at most, as far as rows go, 0 for 512 MiB.
+	Memory int64
+}
+
+// defaultMemory is what Options.Memory 0 stands for.
+const defaultMemory = 512 << 20
+
+// source is what recorded the reports, as event.Report has it.
+const source = "rocpd"
+
+// domain is that of all ranges.
+const domain = "roctx"
+
+// Reader reads the events of one or several files. It is an event.Source. A batch is valid
+// until the following call of Next.
+type Reader struct {
+	opt       Options
+	store     *spill.Store
+	header    event.Header
+	paths     []string
+	names     *names
+	processes []*process // in the order in which their rows are handed out
+	known     map[identity]string
+
+	report int // that rows come from now
+	out    *emitter
+	batch  event.Batch
+}
+
+// identity is a process: the hash of its machine, its id, and when it began.
+type identity struct {
+	node, pid int64
+	init      string
+}
+
+// Recognise reports whether a file is a database of this kind: nsys's exports are SQLite, too.
+func Recognise(path string) bool {
+	db, err := sqlite.Open(path)
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	tables, err := db.Tables()
+	for name := range tables {
+		if strings.HasPrefix(name, prefix) {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// Open reads files. Their rows are in the reader's store until it is closed.
+func Open(paths []string, opt Options) (*Reader, error) {
+	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
+	r := &Reader{opt: opt, paths: paths, report: -1, store: spill.NewStore(opt.Memory / 4), names: newNames(opt.Memory / 4), known: map[identity]string{}}
+	r.header = event.Header{Stage: event.Readers[source], Columns: event.BaseCols, Domains: []string{domain}}
+	var nodes []int64
+	for n, path := range paths {
+		f := &file{r: r, path: path, number: n, info: event.Report{File: filepath.Base(path), Recorder: event.Recorder{Source: source}, Platform: event.AMD, Ranks: []int32{}}}
+		if err := f.load(); err != nil {
+			r.Close()
+			return nil, err
+		}
+		r.number(f)
+		f.describe()
+		nodes = append(nodes, f.node)
+		f.info.Offset = f.origin // until the first one's is known
+		r.header.Reports = append(r.header.Reports, f.info)
+	}
+	if err := r.together(nodes); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// number numbers the ranks of a file, after those of the files before: its processes with
+// kernels, by lowest device and process id.
+func (r *Reader) number(f *file) {
+	slices.SortFunc(f.processes, func(a, b *process) int {
+		return cmp.Or(cmp.Compare(a.lowest(), b.lowest()), cmp.Compare(a.pid, b.pid))
+	})
+	next := int32(r.header.NumRanks())
+	for _, p := range f.processes {
+		if p.kinds[event.Kernel] > 0 {
+			p.rank, next = next, next+1
+		}
+	}
+	r.processes = append(r.processes, f.processes...)
+}
+
+// together brings the clocks of files together, and makes sure that those of one machine are
+// of one run: that the spans of their GPU work leave no gap.
+func (r *Reader) together(nodes []int64) error {
+	reports, same := r.header.Reports, []int{}
+	zero := reports[0].Offset
+	for i := range reports {
+		if rep := &reports[i]; nodes[i] == nodes[0] && !r.opt.Separate {
+			rep.Offset -= zero
+			if rep.Shift(rep.Offset); rep.GPUStart != nil {
+				same = append(same, i)
+			}
+		} else if rep.Offset = 0; i > 0 && !r.opt.Separate {
+			rep.Warnings = append(rep.Warnings, "it was recorded on another machine than the first file: their clocks cannot be compared")
+		}
+	}
+	slices.SortFunc(same, func(i, k int) int { return cmp.Compare(*reports[i].GPUStart, *reports[k].GPUStart) })
+	for end, n := int64(0), 0; n < len(same); n++ {
+		rep := &reports[same[n]]
+		if n > 0 && *rep.GPUStart > end {
+			return &event.Error{
+				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time: they are not of one run", r.paths[same[n-1]], r.paths[same[n]]),
+				Advice: "give the files of one run; --separate where this is meant",
+			}
+		}
+		end = max(end, *rep.GPUEnd)
+	}
+	return nil
+}
+
+// problem is an error that names the file and says what to do about it.
+func problem(path, msg, advice string) error {
+	return &event.Error{Msg: path + ": " + msg, Advice: advice}
+}
+
+// Close gives back what the rows took. A second call does nothing.
+func (r *Reader) Close() { r.store.Close() }
+
+// Header describes the files.
+func (r *Reader) Header() *event.Header { return &r.header }
+
+// Paths are the files, in the order of the header's reports.
+func (r *Reader) Paths() []string { return r.paths }
+
+// Report returns the number of the report that the last batch is of.
+func (r *Reader) Report() int { return r.report }
+
+// Next returns the next batch.
+func (r *Reader) Next() (*event.Batch, error) {
+	for {
+		if r.out == nil {
+			if len(r.processes) == 0 {
+				return nil, io.EOF
+			}
+			p := r.processes[0]
+			r.processes, r.report = r.processes[1:], p.file.number
+			if p.rows.Rows == 0 {
+				continue
+			}
+			rows, err := spill.NewMerge(r.store, []*spill.Run{p.rows}, 1)
+			if err != nil {
+				return nil, err
+			}
+			r.out = &emitter{p, r.header.Reports[r.report].Offset - p.file.origin, rows}
+		}
+		if err := r.out.fill(&r.batch); err != nil {
+			return nil, err
+		}
+		if r.batch.Len > 0 {
+			return &r.batch, nil
+		}
+		r.out = nil
+	}
+}

@@ -1,0 +1,22 @@
+package source
+
+import (
+	"bytes"
+
+	"github.com/hostbound/hostbound/pkg/format/rocpd"
+)
+
+// rocpdDatabase is SQLite, as nsys's exports may be: its tables say what it is.
+var rocpdDatabase = Format{
+	Name:    "AMD profiler database (rocpd)",
+	Reports: "rocpd",
+	Matches: func(f *File) bool { return bytes.HasPrefix(f.Head, []byte(sqliteHead)) && rocpd.Recognise(f.Path) },
+	Again:   "'rocprofv3 --output-format rocpd'",
+	Open: func(paths []string, opt *Options) (*Input, error) {
+		r, err := rocpd.Open(paths, rocpd.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory})
+		if err != nil {
+			return nil, err
+		}
+		return &Input{Events: r, closers: []func(){r.Close}}, nil
+	},
+}
