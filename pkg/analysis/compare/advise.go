@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // adviser says what to do.
@@ -20,7 +19,6 @@ func (c *adviser) advise() {
 	}
 	c.adviseGrown()
 	c.adviseNew()
-	c.adviseWarmUp()
 	c.advisePhase()
 }
 
@@ -121,44 +119,6 @@ func (c *adviser) adviseNew() {
 		c.mitigate("New in each step (%s): %s. Is it needed in every step, and before the next launch?", change(total), strings.Join(names, ", "))
 	}
 }
-
-// adviseWarmUp looks for a run that was still warming up.
-func (c *adviser) adviseWarmUp() {
-	for _, s := range c.sides() {
-		var walls []float64
-		for _, bin := range s.walls.Bins {
-			if len(bin) > 0 {
-				walls = append(walls, stat.Mean(bin))
-			}
-		}
-		if first := len(walls) / 4; first >= stat.MinSamples {
-			a, b := s.samples.est.Mean(walls[first:]), s.samples.est.Mean(walls[:first])
-			d := stat.Compare(&a, &b)
-			if d.Lo > few*a.Mean {
-				c.mitigate("The first quarter of %s is slower than the rest by %.0f %%: it may be warm-up taken for steady state; profile later or longer.", s.run.Name, 100*d.Delta/a.Mean)
-			}
-		}
-	}
-	var names []string
-	for i := range c.API {
-		r := &c.API[i]
-		if r.grown() > 0 && setsUp(r.Name) {
-			names = append(names, r.Name)
-		}
-	}
-	if len(names) > 0 {
-		c.mitigate("%s in steady steps: memory is allocated or code loaded, as in warm-up; run a few steps before profiling, or keep the buffers.", strings.Join(names, ", "))
-	}
-}
-
-// setsUp reports whether an API call belongs to warm-up.
-func setsUp(name string) bool {
-	return slices.ContainsFunc(setUpCalls, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// setUpCalls are how the names of such calls begin.
-var setUpCalls = []string{"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "cudaGraphInstantiate",
-	"cuMemAlloc", "cuMemFree", "cuMemCreate", "cuMemMap", "cuModuleLoad", "cuLibraryLoad", "cuGraphInstantiate"}
 
 // advisePhase looks for a change in the context phase only.
 func (c *adviser) advisePhase() {

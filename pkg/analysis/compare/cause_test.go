@@ -36,10 +36,6 @@ func TestCauses(t *testing.T) {
 			change: func(_, b *sim.Config) { b.Mode = sim.Eager },
 			advice: "CUDA graphs are lost: replayed kernels per step",
 		},
-		"a third without graph": {
-			change: func(a, b *sim.Config) { b.Engine.EagerShare = 0.33 },
-			advice: "run without the CUDA graph that the others replay",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -191,23 +191,6 @@ func countsText(of map[batch]int) string {
 	return fmt.Sprintf("%d to %d generation requests", low, high)
 }
 
-// setup is how a run was recorded and its steps were found.
-type setup struct {
-	marker   string          // the expression for markers, "" for the presets
-	captures map[string]bool // how CUDA graphs were recorded, as headers have it
-}
-
-// setupOf returns what a header says of how the run was recorded.
-func setupOf(h *event.Header) setup {
-	s := setup{marker: h.Isolation.Marker, captures: map[string]bool{}}
-	for i := range h.Reports {
-		if mode := h.Reports[i].Capture; mode != "" {
-			s.captures[mode] = true
-		}
-	}
-	return s
-}
-
 // examineSizes refuses a side in which many of the steps have another size than most.
 func (c *examiner) examineSizes(s *side) {
 	size, torn := s.sizes()
@@ -241,11 +224,8 @@ func (c *examiner) examineSetup() {
 	if x != y && x > 0 && y > 0 {
 		c.refuse("baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", x, y)
 	}
-	if a.run.setup.marker != b.run.setup.marker {
-		c.refuse("steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", a.run.setup.marker, b.run.setup.marker)
-	}
-	if m, n := a.run.setup.captures, b.run.setup.captures; m["node"] != n["node"] && m["graph"] != n["graph"] && c.Comparable {
-		c.warn("only one side was recorded with --cuda-graph-trace=node, which slows graph replays down")
+	if a.run.marker != b.run.marker {
+		c.refuse("steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", a.run.marker, b.run.marker)
 	}
 }
 

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,9 +129,6 @@ func (c *Comparison) sides() []*side {
 	}
 	return []*side{c.base, c.target}
 }
-
-// latest returns the target, or where there is one run only that.
-func (c *Comparison) latest() *side { return cmp.Or(c.target, c.base) }
 
 // chosen names the chosen steps.
 func (c *Comparison) chosen() string {

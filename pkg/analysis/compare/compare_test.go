@@ -154,8 +154,8 @@ func TestBadPairs(t *testing.T) {
 					a, b = b, a
 				}
 				got := compared(t, a, b, compare.Options{})
-				if got.Conclusion != compare.NotComparable || got.Comparable || *got.Handoff.Verdict != "INCONCLUSIVE" {
-					t.Errorf("%s: conclusion %s, verdict %s", name, got.Conclusion, *got.Handoff.Verdict)
+				if got.Conclusion != compare.NotComparable || got.Comparable {
+					t.Errorf("%s: conclusion %s", name, got.Conclusion)
 				}
 				if !swap && !strings.Contains(strings.Join(got.Warnings, "\n"), c.want) {
 					t.Errorf("%s: warnings %q do not say %q", name, got.Warnings, c.want)
@@ -362,36 +362,6 @@ func TestRenames(t *testing.T) {
 	c = compared(t, plain(1), plain(2).with("_schedule", 0).with("other", 600), compare.Options{})
 	if len(c.Renames) != 0 {
 		t.Errorf("renames %v", c.Renames)
-	}
-}
-
-// TestRenameInPlace renames an operation of a trace: its place tells.
-func TestRenameInPlace(t *testing.T) {
-	before, after := sim60(1), sim60(2)
-	after.Host = slices.Clone(after.Host)
-	for i := range after.Host {
-		if after.Host[i].Name == "_handle_responses" {
-			after.Host[i].Name = "answer"
-		}
-	}
-	c, err := compare.Compare(simulated(t, before), simulated(t, after), compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Renames) != 1 || c.Renames[0].String() != "_handle_responses looks renamed to answer" {
-		t.Errorf("renames %v", c.Renames)
-	}
-	if said := strings.Join(c.Explanation, "\n"); strings.Contains(said, "Idle time that grew") || len(c.Handoff.TopIdleCauses) > 0 {
-		t.Errorf("causes %+v: a name makes no idle time\n%s", c.Handoff.TopIdleCauses, said)
-	}
-}
-
-func TestWarmUp(t *testing.T) {
-	e := plain(2)
-	e.steps, e.first = 80, 600
-	c := compared(t, plain(1), e, compare.Options{})
-	if !strings.Contains(strings.Join(c.Mitigations, "\n"), "warm-up taken for steady state") {
-		t.Errorf("mitigations %q", c.Mitigations)
 	}
 }
 

@@ -41,7 +41,6 @@ func (c *reader) conclude() {
 	case c.target == nil:
 		c.Warnings = append(c.Reasons, c.Warnings...)
 		w.explainOne()
-		a.adviseGraphs()
 	case !c.Comparable:
 		c.Direction, c.Conclusion = new(Unclear), NotComparable
 		var reasons []string

@@ -16,7 +16,6 @@ func (c *page) figures(s *report.Section) {
 	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
 		c.waterfall(s)
 	}
-	c.distributions(s)
 	c.overTime(s)
 }
 
@@ -103,37 +102,6 @@ func (c *page) forest(s *report.Section, what string, rows []Row) {
 	s.Extra("Changes per step of "+what+", with 95 % intervals; grey is no evidence of a change", alt, p, t)
 }
 
-// distributions draws how long the steps of each side take.
-func (c *page) distributions(s *report.Section) {
-	sides := []*side{c.base}
-	p := &figure.Density{Series: []figure.Series{{Name: "baseline", Color: 1}}}
-	if c.target != nil {
-		sides, p.Series = append(sides, c.target), append(p.Series, figure.Series{Name: "target", Color: 6})
-	}
-	low, high, most, ok := wallsOf(sides)
-	if !ok {
-		return
-	}
-	for k := range wallBins + 1 {
-		p.Edges = append(p.Edges, low+(high-low)*float64(k)/wallBins)
-	}
-	alt := "How long steps take."
-	for k, one := range sides {
-		p.Shares = append(p.Shares, make([]float64, wallBins))
-		walls := one.walls.Sorted()
-		for _, w := range walls {
-			bin := int((w*us - low) / (high - low) * wallBins)
-			p.Shares[k][min(max(bin, 0), wallBins-1)] += 1 / float64(len(walls))
-		}
-		alt += fmt.Sprintf(" Median of the %s: %s, P90 %s.", p.Series[k].Name, micros(quantile(&one.walls, 0.5)), micros(quantile(&one.walls, 0.9)))
-	}
-	title := fmt.Sprintf("Wall time of steps: share of the steps in each of %d bins", wallBins)
-	if most > high {
-		title += fmt.Sprintf("; the last one has all up to %s", report.Micros(most))
-	}
-	s.Extra(title, alt, p, densityTable(p))
-}
-
 // overTime draws the wall time of each side's steps in the order of time, so that it is seen
 // whether a difference is there all the time. A side of several runs has no such order.
 func (c *page) overTime(s *report.Section) {
@@ -181,38 +149,4 @@ func partMedians(bins [][]float64, parts int) []float64 {
 		m[i] = stat.Quantile(all, 0.5) * us
 	}
 	return m
-}
-
-// wallsOf are the shortest wall time of all sides, where the bins end, and the longest, us;
-// ok is false where a side has no steps. Few slow steps do not make all others one bin.
-func wallsOf(sides []*side) (low, high, most float64, ok bool) {
-	low = math.Inf(1)
-	for _, one := range sides {
-		if len(one.walls.Sorted()) == 0 {
-			return 0, 0, 0, false
-		}
-		low, high, most = min(low, *quantile(&one.walls, 0)), max(high, *quantile(&one.walls, 0.99)), max(most, *quantile(&one.walls, 1))
-	}
-	if high = low + (high-low)*1.05; most <= low+(high-low)*1.1 {
-		high = most
-	}
-	if high <= low {
-		high = low + 1
-	}
-	return low, high, most, true
-}
-
-func densityTable(p *figure.Density) *report.Table {
-	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "wall time from", Kind: report.Duration}, {Title: "to", Kind: report.Duration}}}
-	for _, s := range p.Series {
-		t.Columns = append(t.Columns, report.Column{Title: s.Name, Kind: report.Ratio})
-	}
-	for bin := range wallBins {
-		row := []report.Cell{report.Num(p.Edges[bin]), report.Num(p.Edges[bin+1])}
-		for k := range p.Series {
-			row = append(row, report.Num(p.Shares[k][bin]))
-		}
-		t.Row(row...)
-	}
-	return t
 }

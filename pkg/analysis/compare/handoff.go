@@ -2,9 +2,7 @@ package compare
 
 import (
 	"cmp"
-	"strings"
 
-	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
@@ -22,20 +20,7 @@ func (c *adviser) handoff() {
 	h.FirstTarget = c.firstTarget()
 	if v := c.opt.Verdict; v != nil {
 		h.Verdict, h.Phase, h.HostPrepConfirmed = v.Verdict, v.Phase, v.HostPrepConfirmed
-		return
 	}
-	h.Phase = c.bottleneckPhase()
-	if c.target == nil {
-		return
-	}
-	verdict := "NO"
-	switch {
-	case !c.Comparable:
-		verdict = "INCONCLUSIVE"
-	case c.Conclusion == HostInterStep || c.Conclusion == HostInStep:
-		verdict = "YES"
-	}
-	h.Verdict = &verdict
 }
 
 // topCauses lists the causes of idle time that grew.
@@ -80,9 +65,6 @@ func (c *adviser) firstTarget() *string {
 		switch {
 		case c.target == nil:
 			weight = *r.Ceiling
-			if v := c.opt.Verdict; v != nil && v.HostPrepConfirmed != nil && *v.HostPrepConfirmed && isPrep(r.Name) {
-				weight += *c.Steady.Baseline.Wall
-			}
 		case weight > 0 && r.net == nil && r.Self.Delta != nil:
 			weight = *r.Self.Delta
 		}
@@ -102,41 +84,4 @@ func (c *adviser) firstTarget() *string {
 		return &best.Source
 	}
 	return &best.Name
-}
-
-// isPrep reports whether a range prepares the input of a step.
-func isPrep(name string) bool {
-	for _, part := range marker.PrepNames() {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// bottleneckPhase is the phase whose idle time grew most over all its steps, or,
-// of one run, that has most of it. Where there is no host overhead it is nil.
-func (c *adviser) bottleneckPhase() *string {
-	if c.target != nil && c.Conclusion != HostInterStep && c.Conclusion != HostInStep {
-		return nil
-	}
-	var best *string
-	most := 0.0
-	for _, name := range []string{Generation, Context} {
-		p, ok := c.Phases[name]
-		if !ok || p.Baseline == nil {
-			continue
-		}
-		weight := 0.0
-		switch {
-		case c.target == nil:
-			weight = *p.Baseline.TotalIdle
-		case p.Target != nil && p.Idle.Delta != nil:
-			weight = *p.Idle.Delta * float64(p.Target.Steps)
-		}
-		if weight > most {
-			best, most = &name, weight
-		}
-	}
-	return best
 }

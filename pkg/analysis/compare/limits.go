@@ -28,7 +28,7 @@ const (
 	commonOperations = 5
 	// few is the share below which something is rare (steps, section 7), torn or mixed (steps of
 	// another size or batch, section 3), and a change of the number of kernels or of their time,
-	// of graphs or of a warm-up no pattern.
+	// or of graphs no pattern.
 	few = 0.1
 	// explains is the share of a change that what is named explains at least, or the sentence
 	// says how little it is.
@@ -57,9 +57,6 @@ const (
 
 // What advice is given for.
 const (
-	// fewFallbacks is the share of steps without a graph up to which nothing is said: measured
-	// on testdata/h100, eager_third against the rest.
-	fewFallbacks = 0.02
 	// similarCost is how far apart, as a share of the larger, the costs of an operation and
 	// of what took its place may be: TestRenames.
 	similarCost = 0.2
@@ -70,7 +67,6 @@ const (
 	maxRows  = 20 // of a table, a figure, a list of steps
 	topOps   = 10 // operations and causes of the hand-off and of the waterfall
 	maxSaid  = 4  // items of a sentence
-	wallBins = 40
 	maxParts = 80 // of a run, in the order of time
 )
 

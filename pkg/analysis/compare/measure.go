@@ -31,8 +31,7 @@ type item struct {
 	present float64 // share of the rank-steps
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
-	rare           bool   // it comes in few steps, or takes most of its time in few
-	parent         string // the operation around it, by most of its ranges; "" where there is none
+	rare           bool // it comes in few steps, or takes most of its time in few
 }
 
 const us = 1e-3 // from ns
@@ -73,7 +72,7 @@ const (
 func measure(c choice, w weights, longer float64) *side {
 	s := measureFigures(c, w, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
-	for section := range stackTimes {
+	for section := range s.rows {
 		byName := map[string][]int{}
 		for id, name := range s.run.names[section].list {
 			byName[name] = []int{id}
@@ -279,7 +278,7 @@ func (s *side) item(section, id int, t *times) *item {
 	}
 	switch section {
 	case operations:
-		s.operation(one, id, t)
+		s.operation(one, t)
 	case idleTimes, whyTimes:
 		one.self = s.samples.estimate(t.self, us)
 		for p := range t.total {
@@ -291,7 +290,7 @@ func (s *side) item(section, id int, t *times) *item {
 }
 
 // operation completes the row of an operation.
-func (s *side) operation(one *item, id int, t *times) {
+func (s *side) operation(one *item, t *times) {
 	one.rare = fewAtMost(s.samples.largest(t.total))
 	one.self = s.samples.estimate(t.self, us)
 	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)
@@ -302,15 +301,6 @@ func (s *side) operation(one *item, id int, t *times) {
 		}
 	}
 	one.exposed = s.samples.estimate(t.total, us)
-	var around place
-	for _, r := range s.samples.c.ranks {
-		if row := r.rank.sections[operations].row(id); row != nil && (row.place.votes > around.votes || around.n == 0) {
-			around = row.place
-		}
-	}
-	if around.n > 0 && around.parent >= 0 {
-		one.parent = s.run.names[operations].list[around.parent]
-	}
 }
 
 // average is the weighted mean over all positions.

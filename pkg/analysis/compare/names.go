@@ -14,7 +14,6 @@ const (
 	idleTimes         // idle time by cause and site
 	whyTimes          // the same by cause and why, where that was asked for
 	waitTimes         // waits in collectives by cause
-	stackTimes        // the same by stacks of flame graphs, where they were asked for
 	numSections
 )
 

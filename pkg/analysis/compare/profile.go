@@ -21,8 +21,6 @@ type ProfileOptions struct {
 	// Memory is how much of the samples is kept in memory, in bytes; the rest goes to a
 	// temporary file. 0 is DefaultMemory.
 	Memory int64
-	// Stacks divides idle time by stacks for flame graphs, too, and by why.
-	Stacks bool
 }
 
 // Profiler makes a profile of the batches that it is shown, so that one pass over
@@ -77,14 +75,11 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, setup: setupOf(h), why: opt.Why || opt.Stacks, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
+	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, marker: h.Isolation.Marker, why: opt.Why, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
 	p.waits = &idleNames{sites: p.sites, section: waitTimes, names: p.run.names[waitTimes], name: byCause}
 	p.divide(idleTimes, bySite)
 	if p.run.why {
 		p.divide(whyTimes, byWhy)
-	}
-	if opt.Stacks {
-		p.divide(stackTimes, byStack)
 	}
 	p.run.Ranges, p.run.calls = h.Rows(event.NVTX) > 0, h.Rows(event.API) > 0
 	if p.run.Name == "" {

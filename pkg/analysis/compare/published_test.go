@@ -88,7 +88,7 @@ func TestPublishedCase(t *testing.T) {
 	if c.Conclusion != compare.HostInterStep {
 		t.Errorf("conclusion %s", c.Conclusion)
 	}
-	if h := c.Handoff; *h.Verdict != "YES" || *h.Phase != "generation" || h.TopRegressingOps[0].Name != "_update_requests" ||
+	if h := c.Handoff; h.TopRegressingOps[0].Name != "_update_requests" ||
 		*h.TopRegressingOps[0].Function != "PyExecutor._update_requests" || *h.FirstTarget != "PyExecutor._update_requests" {
 		t.Errorf("hand-off %+v", h)
 	}

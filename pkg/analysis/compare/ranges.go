@@ -81,19 +81,15 @@ func (o *opens) thread(id int64) *thread {
 	return &o.threads[o.last]
 }
 
-// push opens a range and returns the index of the innermost range around it, -1
-// where there is none. All ranges that ended before its start are closed.
-func (o *opens) push(r open) (parent int32) {
+// push opens a range. All ranges that ended before its start are closed.
+func (o *opens) push(r open) {
 	t := o.thread(r.thread)
-	parent, r.nested, r.front = -1, true, none
+	r.nested, r.front = true, none
 	for k := len(t.stack) - 1; k >= 0; k-- {
 		outer := &o.all[t.stack[k]]
 		if outer.end < r.end {
 			r.nested = false
 			continue
-		}
-		if parent < 0 {
-			parent = t.stack[k]
 		}
 		outer.cover(r.start, r.end)
 		// Fast path: what is below is around outer, which has covered r there.
@@ -111,7 +107,6 @@ func (o *opens) push(r open) (parent int32) {
 	t.stack = append(t.stack, index)
 	o.heap = append(o.heap, index)
 	o.up(len(o.heap) - 1)
-	return parent
 }
 
 // pop closes the range that ends first. It is valid until the next push.

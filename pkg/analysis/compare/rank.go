@@ -249,17 +249,8 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	}
 	o := open{start: t, end: e, thread: b.Thread.Values[i], step: r.stepOf(b, i), name: name}
 	o.hidden = r.busyUntil(t)
-	step := o.step
-	parent := r.opens.push(o)
+	r.opens.push(o)
 	r.due = min(r.due, e)
-	if step == noStep {
-		return
-	}
-	around := int32(-1)
-	if parent >= 0 {
-		around = r.opens.all[parent].name
-	}
-	r.sections[operations].at(name).place.vote(around)
 }
 
 // closeRanges closes the ranges that end at t or before, in the order of their ends.

@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// Rename is an operation that is gone and one that is new, of like name or cost and in the
-// same place.
+// Rename is an operation that is gone and one that is new, of like name.
 type Rename struct {
 	Gone  []string `json:"gone"`     // names in the baseline
 	New   []string `json:"new"`      // names in the target
@@ -20,35 +19,26 @@ func (r Rename) String() string {
 	return strings.Join(r.Gone, ", ") + " looks renamed to " + strings.Join(r.New, ", ")
 }
 
-// renames looks for operations that others took the place of, by name, then by what they
-// take. What is inside of a renamed operation is still in the same place.
+// renames looks for operations of which one new one alone has the name, and it that of them alone.
 func (c *reader) renames() {
 	gone, fresh := c.replaced()
-	now := map[string]string{} // what operations of the baseline are called
-	near := func(g, n *Row) bool {
-		parent := c.base.rows[operations][g.Name].parent
-		if name, ok := now[parent]; ok {
-			parent = name
-		}
-		return parent == c.target.rows[operations][n.Name].parent
-	}
-	for _, like := range []func(g, n *Row) bool{sameName, sameCost} {
-		for again := true; again; {
-			again = false
-			for _, g := range unnamed(gone) {
-				fits := func(n *Row) bool { return near(g, n) && like(g, n) }
-				some := slices.DeleteFunc(unnamed(fresh), func(n *Row) bool { return !fits(n) })
-				back := slices.DeleteFunc(unnamed(gone), func(o *Row) bool { return len(some) == 0 || !near(o, some[0]) || !like(o, some[0]) })
-				if len(some) == 1 && len(back) == 1 {
-					c.rename(g, some[0])
-					now[g.Name], again = some[0].Name, true
-				}
-			}
+	for _, g := range gone {
+		if n := only(fresh, g); n != nil && only(gone, n) == g {
+			c.rename(g, n)
 		}
 	}
-	for _, rows := range [][]IdleRow{c.Causes, c.Idle, c.IdleWhy} {
+	for _, rows := range [][]IdleRow{c.Causes, c.Idle, c.IdleWhy, c.Held} {
 		c.renameIdle(rows)
 	}
+}
+
+// only is the row of like name, nil where there is none or there are several.
+func only(rows []*Row, like *Row) *Row {
+	some := slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool { return !sameName(r, like) })
+	if len(some) != 1 {
+		return nil
+	}
+	return some[0]
 }
 
 // replaced returns the operations that are gone, and those that are new.
@@ -80,11 +70,6 @@ func sameName(a, b *Row) bool {
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
 }
 
-// sameCost reports whether two operations that are on one side each take about the same.
-func sameCost(a, b *Row) bool {
-	return a.Significant && b.Significant && similar(math.Abs(a.delta()), math.Abs(b.delta()))
-}
-
 // similar reports whether two costs are about the same.
 func similar(a, b float64) bool { return math.Abs(a-b) <= similarCost*max(a, b) }
 
@@ -94,11 +79,6 @@ func cost(rows []*Row) (sum float64) {
 		sum += math.Abs(r.delta())
 	}
 	return sum
-}
-
-// unnamed returns the rows that are in no rename so far.
-func unnamed(rows []*Row) []*Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool { return r.Rename != "" })
 }
 
 // rename records a rename in the rows of both sides and in the list.

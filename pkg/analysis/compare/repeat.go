@@ -25,7 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, setup: first.setup, why: first.why, missing: first.missing, workload: first.workload, repeats: len(runs)}
+	all := &Run{Method: first.Method, marker: first.marker, why: first.why, missing: first.missing, workload: first.workload, repeats: len(runs)}
 	all.names = newSections()
 	var titles []string
 	for k, r := range runs {
@@ -49,8 +49,8 @@ func (r *Run) repeatable(other *Run) error {
 	switch {
 	case r.Method != other.Method:
 		return fmt.Errorf("runs of one side must have their steps found by the same method: by %s in %s, by %s in %s", r.Method, r.Name, other.Method, other.Name)
-	case r.setup.marker != other.setup.marker:
-		return fmt.Errorf("runs of one side must have their steps found with the same marker: --marker %q in %s, %q in %s", r.setup.marker, r.Name, other.setup.marker, other.Name)
+	case r.marker != other.marker:
+		return fmt.Errorf("runs of one side must have their steps found with the same marker: --marker %q in %s, %q in %s", r.marker, r.Name, other.marker, other.Name)
 	case len(r.ranks) != len(other.ranks):
 		return fmt.Errorf("runs of one side must have equal ranks: %d with steps in %s, %d in %s", len(r.ranks), r.Name, len(other.ranks), other.Name)
 	case r.Ranges != other.Ranges:
@@ -85,9 +85,6 @@ func (s section) renumbered(number []int32) section {
 		r := s.row(id)
 		if r == nil {
 			continue
-		}
-		if around := r.place.parent; r.place.n > 0 && around >= 0 {
-			r.place.parent = number[around]
 		}
 		to.at(number[id]).merge(r)
 	}

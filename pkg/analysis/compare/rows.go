@@ -12,8 +12,7 @@ import (
 type row struct {
 	log *spill.Log // nil: there are no entries
 
-	now   entry // that is being added up
-	place place
+	now entry // that is being added up
 }
 
 // entry is what a name cost in a step, or a part of that; a part may be negative.
@@ -34,13 +33,6 @@ const (
 	colHidden
 	numRowColumns = iota
 )
-
-// place is where in a step an operation is.
-type place struct {
-	parent int32 // the number of the name around it, -1: none
-	votes  int32
-	n      int64
-}
 
 const noStep = -1
 
@@ -72,19 +64,6 @@ func (r *row) each(f func(entry)) {
 			f(entry{int32(step), counts[i], ns[i], self[i], hidden[i]})
 		}
 	})
-}
-
-// vote records where a range was.
-func (p *place) vote(parent int32) {
-	p.n++
-	switch {
-	case p.votes == 0:
-		p.parent, p.votes = parent, 1
-	case p.parent == parent:
-		p.votes++
-	default:
-		p.votes--
-	}
 }
 
 // section is the rows of one section of one rank, by the number of their name.

@@ -20,8 +20,8 @@ type Run struct {
 	// Warnings says what is wrong with its files, a sentence each.
 	Warnings []string
 
-	calls   bool // CUDA API calls were recorded
-	setup   setup
+	calls   bool           // CUDA API calls were recorded
+	marker  string         // the expression that its markers were found by, "" for the presets
 	why     bool           // idle time is divided by why, too
 	missing []idle.Missing // what there is no record of for that
 

@@ -250,21 +250,6 @@ func (s *sampleTable) total(of []sums) float64 {
 	return total
 }
 
-// weights is how much each sample counts in a mean over all of them.
-func (s *sampleTable) weights() []float64 {
-	one := make([]float64, s.n)
-	for p := range one {
-		one[p] = 1
-	}
-	s.add(one)
-	total := s.total(s.all)
-	for p := range one {
-		g := s.group[p]
-		one[p] = s.weight[g] / total / s.all[g].n
-	}
-	return one
-}
-
 // steps goes through the samples: the number of each and its step, which is there until the
 // next one.
 func (s *sampleTable) steps(yield func(p int, st *step) bool) {

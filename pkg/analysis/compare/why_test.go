@@ -9,7 +9,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
@@ -97,7 +96,7 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 
 func whyProfile(t *testing.T, rows []eventtest.Row, opt step.Options) *compare.Run {
 	t.Helper()
-	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Stacks: true})
+	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Why: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,22 +178,6 @@ func addsUp(t *testing.T, c *compare.Comparison) {
 					sums[r.Cause+side] += part.sign * *v
 				}
 			}
-		}
-	}
-	base, target := c.Stacks()
-	for _, side := range []struct {
-		stacks []figure.Stack
-		f      *compare.Figures
-	}{{base, c.Steady.Baseline}, {target, c.Steady.Target}} {
-		if side.f == nil || side.f.Idle == nil {
-			continue
-		}
-		ns := int64(0)
-		for _, s := range side.stacks {
-			ns += s.Ns
-		}
-		if math.Abs(float64(ns)-*side.f.Idle*1e3) > 0.501 {
-			t.Errorf("stacks have %d ns, idle is %v us", ns, *side.f.Idle)
 		}
 	}
 	for cause, us := range sums {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
@@ -13,7 +12,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -47,7 +45,6 @@ groups of runs, are not as the others, and which part of the step differs most.`
 		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
 		"diff v1.sqlite --save-baseline main && diff --baseline main v2.sqlite --fail-on regression",
 		"diff --why v1.sqlite v2.sqlite",
-		"diff v1.sqlite v2.sqlite --flame idle.pb.gz && go tool pprof -http : -diff_base idle.baseline.pb.gz idle.pb.gz",
 		"diff --archive runs.parquet --group-by node",
 		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
 	},
@@ -72,7 +69,6 @@ var diffFlags = []cli.Flag{
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
 	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
-	{Name: "flame", Usage: "write flame graphs of the idle time per step: of the target to `FILE`, by its extension (" + strings.Join(figure.StackExtensions, ", ") + "), of the baseline beside it, as FILE.baseline before the extension", File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
 	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	reportFlag,
 	topFlag,
@@ -111,7 +107,7 @@ func planDiff(p *Plan) (*comparing, error) {
 	}
 	d := &comparing{Plan: p, journal: journal{call: p.Call}, named: baselinesOf(p)}
 	d.opt = compare.Options{Phase: p.String("phase"), Match: p.String("match")}
-	d.profile = compare.ProfileOptions{BusyAll: p.finding.busyAll, Why: p.Bool("why"), Stacks: p.String("flame") != ""}
+	d.profile = compare.ProfileOptions{BusyAll: p.finding.busyAll, Why: p.Bool("why")}
 	d.baseline.label, d.target.label = p.String("baseline-label"), p.String("target-label")
 	var err error
 	if d.opt.Sources, err = sourcesOf(p); err != nil {
@@ -133,11 +129,7 @@ func (d *comparing) planSides() (err error) {
 		d.Warn(file + " is in the baseline and in the target: it is compared with itself")
 	}
 	both := slices.Concat(d.baseline.runs, d.target.runs)
-	var beside []string // of files that flags name
-	if path := d.String("flame"); path != "" && !d.alone() {
-		beside = []string{baselineOf(path)}
-	}
-	return cmp.Or(d.Guard(slices.Concat(both...), beside), checkRuns(both...), d.named.check(d.newest().runs))
+	return cmp.Or(d.Guard(slices.Concat(both...), nil), checkRuns(both...), d.named.check(d.newest().runs))
 }
 
 // alone reports whether there is one side.
@@ -235,7 +227,7 @@ func (d *comparing) readSide(s *side) (*compare.Run, *report.Handoff, error) {
 func (d *comparing) readingOf(files []string, first bool) reading {
 	in := d.reading(files)
 	in.columns, in.saved = diffColumns, d.named.holds(files)
-	if d.profile.Why || d.profile.Stacks {
+	if d.profile.Why {
 		in.wantHost("")
 		in.columns |= event.HostCols
 	}
@@ -271,32 +263,6 @@ func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, *repo
 	return run, &verdict.Decide(measured, verdict.Defaults()).Handoff, err
 }
 
-// writeStacks writes the flame graphs that were asked for.
-func (d *comparing) writeStacks(result *compare.Comparison) error {
-	path := d.String("flame")
-	if path == "" {
-		return nil
-	}
-	baseline, target := result.Stacks()
-	if d.alone() {
-		return writeFlame(path, baseline)
-	}
-	if err := writeFlame(baselineOf(path), baseline); err != nil {
-		return err
-	}
-	return writeFlame(path, target)
-}
-
-// baselineOf returns the name of the flame graph of the baseline beside that of the target.
-func baselineOf(path string) string {
-	for _, extension := range figure.StackExtensions {
-		if stem, ok := strings.CutSuffix(path, extension); ok {
-			return stem + ".baseline" + extension
-		}
-	}
-	return path
-}
-
 // checkGate refuses a condition that cannot be parsed, before anything is read.
 func checkGate(text string) error {
 	if _, err := compare.ParseGate(text); err != nil {
@@ -309,9 +275,6 @@ func checkGate(text string) error {
 func (d *comparing) run() (int, error) {
 	result, err := d.compare()
 	if err != nil {
-		return 0, err
-	}
-	if err := d.writeStacks(result); err != nil {
 		return 0, err
 	}
 	doc, evidence := result.Document(), d.Name+" --baseline a.sqlite --target b.sqlite"

@@ -43,7 +43,7 @@ import (
 	"strconv"
 )
 
-// Plot is what can be drawn: *Intervals, *Bars, *Steps, *Density, *Flame or *Timeline.
+// Plot is what can be drawn: *Intervals, *Bars, *Steps, *Flame or *Timeline.
 type Plot interface {
 	// legend names the colours, nil where they say nothing.
 	legend() []Series

@@ -149,37 +149,3 @@ func stairs(b *strings.Builder, values []float64, y func(float64) float64, back 
 
 // pixel is a coordinate, fine enough for a screen.
 func pixel(y float64) string { return strconv.FormatFloat(math.Round(y*10)/10, 'f', -1, 64) }
-
-// Density shows how values are distributed, of several series beside one another.
-type Density struct {
-	Unit   Unit        // of the edges
-	Edges  []float64   // of the bins, ascending and evenly far apart; one more than there are bins
-	Series []Series    // whose values these are
-	Shares [][]float64 // of each series, of the values in each bin
-}
-
-const densityHeight = 180
-
-func (p *Density) class() string    { return "scaled" }
-func (p *Density) legend() []Series { return p.Series }
-func (p *Density) height() float64  { return densityHeight + axisRoom }
-
-func (p *Density) draw(c *canvas) {
-	top := 0.0
-	for _, shares := range p.Shares {
-		for _, v := range shares {
-			top = max(top, v)
-		}
-	}
-	up := newAxis(Ratio, 0, top*1.04, 3)
-	y := func(v float64) float64 { return densityHeight * (1 - up.at(v)) }
-	across := newAxis(p.Unit, p.Edges[0], p.Edges[len(p.Edges)-1], 6)
-	across.below(c, densityHeight)
-	c.stretched(len(p.Edges)-1, densityHeight)
-	for k, s := range p.Series {
-		c.area(s.Color.class()+" veil", make([]float64, len(p.Shares[k])), p.Shares[k], y)
-		c.path(s.Color.class()+" outline", p.Shares[k], y)
-	}
-	c.Close()
-	up.beside(c, y)
-}
