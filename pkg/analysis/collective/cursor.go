@@ -41,7 +41,8 @@ func (c *cursor) next(e *entry) bool {
 	length := c.rows[colLength][i]
 	e.Start = c.clock.Correct(start)
 	e.End = e.Start + length
-	e.own, e.owned = c.rows[colOwn][i], c.rows[colOwned][i]
+	e.own = c.rows[colOwn][i]
+	e.owned = e.own + c.rows[colOwned][i]
 	c.at++
 	c.index++
 	return true

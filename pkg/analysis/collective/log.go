@@ -61,7 +61,7 @@ const (
 	colStep
 	colName  // twice the name, and one more for all-reduces
 	colOwn   // ns of own kernels before its start, since the segment's start
-	colOwned // and before its end
+	colOwned // and from then to its end
 	numColumns
 )
 
@@ -126,7 +126,7 @@ func (l *Log) add(p *pendingRow) {
 	if p.Allreduce {
 		name++
 	}
-	l.rows.Add(p.Start, p.End-p.Start, int64(p.Step), name, p.own, p.ownAtEnd)
+	l.rows.Add(p.Start, p.End-p.Start, int64(p.Step), name, p.own, p.ownAtEnd-p.own)
 }
 
 // Collective observes a collective.

@@ -152,12 +152,20 @@ type queue struct {
 	waiting [][]entry
 }
 
+// slot is the place of a lane in a queue, which is nil where its collectives are estimated.
+type slot struct {
+	known  bool
+	group  int
+	queue  *queue
+	member int
+}
+
 // matcher is the state of Each.
 type matcher struct {
 	*Match
 	heads  startHeap
-	queues []map[int32]*queue // by group and name
-	member []map[int]int      // by group: lane → member
+	queues []*queue
+	slots  [][]slot // by lane and name
 	// expiry is when the first one that waits has no match any more, at the earliest.
 	expiry  int64
 	slack   int64 // the largest one
@@ -188,18 +196,12 @@ func (m *Match) Each(visit func(*Meeting)) { m.Show(Viewer{Visit: visit}) }
 
 // Show is Each for several at once, whose meetings differ in the parts of waits.
 func (m *Match) Show(to ...Viewer) {
-	x := &matcher{Match: m, expiry: never}
+	x := &matcher{Match: m, expiry: never, slots: make([][]slot, len(m.Lanes))}
 	for _, v := range to {
 		x.viewers = append(x.viewers, viewer{newResolver(m, v.Logs), v.Visit})
 	}
 	for g := range m.Groups {
 		m.Groups[g].Matched, m.Groups[g].Unmatched = 0, 0
-		x.queues = append(x.queues, map[int32]*queue{})
-		members := map[int]int{}
-		for i, k := range m.Groups[g].Lanes {
-			members[k] = i
-		}
-		x.member = append(x.member, members)
 	}
 	for k := range m.Lanes {
 		x.slack = max(x.slack, m.slack[k])
@@ -230,10 +232,8 @@ const never = 1<<63 - 1
 func (x *matcher) advance(t int64) {
 	if t >= x.expiry {
 		x.expiry = never
-		for _, queues := range x.queues {
-			for _, q := range queues {
-				x.expire(q, t)
-			}
+		for _, q := range x.queues {
+			x.expire(q, t)
 		}
 	}
 	for len(x.events) > 0 && (t == never || x.events[0].end+x.slack <= t) {
@@ -263,25 +263,47 @@ func (x *matcher) expire(q *queue, t int64) {
 
 // add observes a collective, which starts no earlier than those before.
 func (x *matcher) add(e *entry) {
-	g := x.groupOf[e.lane][e.Name]
-	group := &x.Groups[g]
-	if len(group.Lanes) == 1 || group.Partial() {
-		x.estimate(g, e)
+	at := x.slotOf(e)
+	if at.queue == nil {
+		x.estimate(at.group, e)
 		return
 	}
-	q := x.queues[g][e.Name]
-	if q == nil {
-		q = &queue{group: g, waiting: make([][]entry, len(group.Lanes))}
-		for _, k := range group.Lanes {
-			q.slack = max(q.slack, x.slackOf(k, group.Lanes[0]))
-		}
-		x.queues[g][e.Name] = q
-	}
-	i := x.member[g][e.lane]
-	q.waiting[i] = append(q.waiting[i], *e)
+	q := at.queue
+	q.waiting[at.member] = append(q.waiting[at.member], *e)
 	x.expiry = min(x.expiry, e.End+q.slack)
 	for !slices.ContainsFunc(q.waiting, func(list []entry) bool { return len(list) == 0 }) {
 		x.meet(q)
+	}
+}
+
+// slotOf returns the place of a collective's lane, which may be a new one.
+func (x *matcher) slotOf(e *entry) *slot {
+	if n := int(e.Name); n >= len(x.slots[e.lane]) {
+		x.slots[e.lane] = slices.Grow(x.slots[e.lane], n+1)[:n+1]
+	}
+	at := &x.slots[e.lane][e.Name]
+	if !at.known {
+		x.open(x.groupOf[e.lane][e.Name], e.Name)
+	}
+	return at
+}
+
+// open has the lanes of a group have a place for their collectives of a name.
+func (x *matcher) open(g int, name int32) {
+	group := &x.Groups[g]
+	var q *queue
+	if len(group.Lanes) > 1 && !group.Partial() {
+		q = &queue{group: g, waiting: make([][]entry, len(group.Lanes))}
+		x.queues = append(x.queues, q)
+	}
+	for i, k := range group.Lanes {
+		if n := int(name); n >= len(x.slots[k]) {
+			x.slots[k] = slices.Grow(x.slots[k], n+1)[:n+1]
+		}
+		x.slots[k][name] = slot{true, g, q, i}
+		if q != nil {
+			q.slack = max(q.slack, x.slackOf(k, group.Lanes[0]))
+		}
 	}
 }
 
