@@ -23,15 +23,13 @@ func (r ended) checkCounts() {
 		say(m, "forward-step markers")
 		shown = m
 	}
-	r.unlikeMarkers = float64(max(n-shown, shown-n-r.eager.steps)) > (1-minCover)*float64(n)
+	r.unlikeMarkers = float64(max(n-shown, shown-n)) > (1-minCover)*float64(n)
 	switch r.plan.method {
 	case NVTX:
 		say(n+r.more, "forward passes by what is launched")
 		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
 			say(n+shared, "markers with those apart that several threads have at once")
 		}
-	case Graph:
-		say(n+r.eager.steps, "forward passes with those that no replay ran")
 	case Allreduce:
 		say(n+more(r.sizes, commonSize(r.sizes), r.markers.ids == 0), "forward passes by their all-reduce kernels")
 		say(n+more(r.kernels, median(r.kernels), false), "forward passes by all of their kernels")

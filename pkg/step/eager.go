@@ -1,90 +1,31 @@
 package step
 
-import (
-	"slices"
-
-	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/event"
-)
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // eager finds by graph the forward passes that no replay ran. Such a pass is a step, as one
 // that is replayed: it begins with the first kernel after what a step begins with, and is one
-// where so many kernels run from there to the next step. Where it is not known what a step
-// begins with, it is in the period of the replay before.
+// where so many kernels run from there to what the next step begins with, and no replay among
+// them. Where it is not clear what a step begins with, there are none.
 type eager struct {
-	// kernels is how many no replay ran, since the last replay or what a step begins with.
-	// Elementwise ones do not count: code that is compiled launches them by the thousand.
+	// kernels is how many no replay ran, since what a step begins with. Elementwise ones do not
+	// count: code that is compiled launches them by the thousand.
 	kernels int32
-	forward int32 // how many of them make a forward pass, 0: not known
-	steps   int   // steps by a replay so far whose periods hold one
-	copied  bool  // tokens are copied back before onset
-	// Before the first step: how many ran, as kernels has them, since the last pause, and from when.
-	before int32
-	began  int64
-	onset  openStep // what may be a step, and begins with a kernel that no replay ran
-	name   string   // of that step; "" where there is none
+	copied  bool     // tokens are copied back before onset
+	onset   openStep // what may be a step, and begins with a kernel that no replay ran
+	name    string   // of that step; "" where there is none
+	// first tells that the open step is such a one, before which nothing is open.
+	first bool
 }
-
-// learn sets how many kernels make a forward pass, from how many lie between two
-// replays: far more than in the periods that have few, or than in most where these have
-// about as many, such as those of a draft. Where the rule was learned of other replays
-// each step is taken to have as many of them as most had there.
-func (e *eager) learn(between []int32, u *rule) {
-	if len(between) < MinSteps { // or steps are not made of replays
-		return
-	}
-	begins := u.at
-	if len(begins) == 0 {
-		per := 1
-		if !u.single {
-			per = int(max(1, u.usual))
-		}
-		for i := 0; i <= len(between); i += per {
-			begins = append(begins, int32(i))
-		}
-	}
-	var periods []int32
-	for i := 1; i < len(begins); i++ {
-		n := int32(0)
-		for _, k := range between[begins[i-1]:begins[i]] {
-			n += k
-		}
-		periods = append(periods, n)
-	}
-	if len(periods) < MinSteps {
-		return
-	}
-	slices.Sort(periods)
-	low, high := periods[len(periods)/4], periods[3*len(periods)/4]
-	e.forward = minForward + min(2*low, high+2*(high-low)+minForward)
-}
-
-// isForward says whether the period of the open step holds such a forward pass.
-func (e *eager) isForward() bool { return e.forward > 0 && e.kernels >= e.forward }
 
 // replayed is a rank whose steps are replays of graphs.
 type replayed struct{ *rank }
 
-// checkEager warns where what runs before the first replay, which begins the first step, is more
-// than a few steps.
-func (r ended) checkEager() {
-	seg := &r.segments[0]
-	if late := seg.start - r.eager.began; r.eager.before >= minForward && float64(late) > maxApart*float64(seg.end-seg.start) {
-		r.warn("rank %d runs %s before its first graph replay: forward passes there are in no step; %s",
-			r.id, report.Counted(int(r.eager.before), "kernel"), r.remedy())
-	}
-}
+// isForward reports whether a forward pass ran since what a step begins with.
+func (e *eager) isForward() bool { return e.kernels >= minForward }
 
-// markEager gives the row of the open step, which ends, the class launch where no replay ran it,
-// and graph_launch where its period also holds a forward pass that none did.
+// markEager gives the row of the open step, which ends, the class launch where no replay ran it.
 func (r replayed) markEager() {
-	held := r.eager.name == "" && r.eager.isForward()
-	r.eager.steps += b2n(held)
-	switch b := r.out.at(r.step.at); {
-	case !b.Columns.Has(event.ColClass):
-	case held:
-		b.Class.Set(r.step.at.row, event.GraphLaunch)
-	case r.step.eager:
+	if b := r.out.at(r.step.at); r.step.eager && b.Columns.Has(event.ColClass) {
 		b.Class.Set(r.step.at.row, event.Launch)
 	}
 }
@@ -95,40 +36,59 @@ func (r replayed) observeEager(b *event.Batch, from, k int) int {
 	begins := unmarked(r).beginsWithKernel(b, k)
 	begins = unmarked(r).hostBegins(r.context.launched(b, k)) || begins
 	r.begins = r.begins || begins
-	if begins && r.open {
-		from = r.endEager(b, from, k, minForward)
+	end := min(b.End.Values[k], r.border)
+	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
+		from = r.endEager(b, from, k)
 		_, text, since := r.launchRange(b, k)
-		r.eager.onset, r.eager.name = openStep{id: none, start: b.Start.Values[k], since: since, size: 1, eager: true}, text
+		s := openStep{id: none, start: b.Start.Values[k], since: since, end: end, size: 1, eager: true}
 		r.eager.kernels, r.eager.copied, r.copying = 0, r.eager.copied || r.copying, false
+		if r.eager.first = !r.open; r.eager.first {
+			from = r.begin(b, from, k, s, text)
+			copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
+		} else {
+			r.eager.onset, r.eager.name = s, text
+		}
 	}
-	r.eager.onset.end = max(r.eager.onset.end, b.End.Values[k])
+	r.eager.onset.end = max(r.eager.onset.end, end)
+	if r.eager.first && end > r.step.end {
+		r.step.end = end
+		r.extend(end)
+	}
 	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 	return from
 }
 
-// endEager makes a step of what began as one before row k, if it has so many kernels; the rows
-// from from on are not in the output. It returns the first that still is not.
-func (r replayed) endEager(b *event.Batch, from, k int, forward int32) int {
-	if r.eager.name == "" || r.eager.kernels < forward {
-		r.eager.name = ""
-		return from
+// endEager settles what began as a step before row k; the rows from from on are not in the
+// output. It returns the first that still is not.
+func (r replayed) endEager(b *event.Batch, from, k int) int {
+	if t := b.Start.Values[k]; r.eager.name != "" && r.eager.isForward() {
+		same := firstAt(b.Start.Values, from, k, t)
+		r.add(b, from, same)
+		r.out.flush(t)
+		from = same
 	}
-	t := b.Start.Values[k]
-	same := firstAt(b.Start.Values, from, k, t)
-	r.add(b, from, same)
-	r.out.flush(t)
-	r.addEager(forward)
-	return same
+	r.settleEager()
+	return from
 }
 
-// addEager makes a step of what began as one, if it has the kernels of a forward pass: its row
-// goes where these are in the output.
-func (r replayed) addEager(forward int32) {
+// settleEager makes a step of what began as one if it is a forward pass, whose rows are in the
+// output, and else takes it back.
+func (r replayed) settleEager() {
+	switch {
+	case r.eager.name != "" && r.eager.isForward():
+		r.addEager()
+	case r.eager.first && !r.eager.isForward():
+		r.retract()
+	}
+	r.eager.name, r.eager.first = "", false
+}
+
+// addEager makes a step of what began as one: its row goes where its kernels are in the output.
+func (r replayed) addEager() {
 	s, name := r.eager.onset, r.eager.name
-	if r.eager.name = ""; name == "" || r.eager.kernels < forward || s.start <= r.step.start {
+	if s.start <= r.step.start {
 		return
 	}
-	r.eager.kernels = 0
 	r.copied += b2n(r.eager.copied && r.rule.copies)
 	r.eager.copied = false
 	r.endStep(s.start, s.start)

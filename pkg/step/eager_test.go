@@ -32,37 +32,6 @@ func replays(steps int, extra func(step int) int) (rows []eventtest.Row) {
 	return rows
 }
 
-// Where nothing says where a step begins, one whose period holds a forward pass that no replay
-// ran has the class graph_launch.
-func TestEagerForward(t *testing.T) {
-	third := func(n int) int { return 60 * b2i(n%3 == 1) }
-	for name, test := range map[string]struct {
-		steps int
-		extra func(n int) int
-		want  func(n int) bool
-	}{
-		"a prefill now and then": {200, func(n int) int { return 60 * b2i(n%20 == 7) }, func(n int) bool { return n%20 == 7 }},
-		"a third":                {90, third, func(n int) bool { return n%3 == 1 }},
-		"few more kernels":       {90, func(n int) int { return n % 7 }, func(int) bool { return false }},
-		"equally many in all":    {90, func(int) int { return 60 }, func(int) bool { return false }},
-		"beside a draft":         {200, func(n int) int { return 30 + 45*b2i(n%20 == 7) }, func(n int) bool { return n%20 == 7 }},
-		"drafts of any number":   {90, func(n int) int { return 11 * (1 + n*n%7) }, func(int) bool { return false }},
-		"too few to know":        {4, third, func(int) bool { return false }},
-	} {
-		rows := replays(test.steps, test.extra)
-		steps, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
-		_, warnings, _ := found(t, rows, Options{By: Graph})
-		if len(steps) != test.steps || len(warnings) != 1+b2i(test.want(1) || test.want(7) || test.steps < MinSteps) {
-			t.Fatalf("%s: %d steps, warnings %q", name, len(steps), warnings)
-		}
-		for i, s := range steps {
-			if got := s.Class == event.GraphLaunch; got != test.want(i) {
-				t.Errorf("%s: step %d: class %d", name, i, s.Class)
-			}
-		}
-	}
-}
-
 // Where each replay begins with an embedding, each is a step for certain.
 func TestWholeReplays(t *testing.T) {
 	rows := replays(30, func(int) int { return 0 })

@@ -17,8 +17,6 @@ type learner struct {
 	tried    int        // rows when the structure was last looked for
 	rule     *rule      // what was found then
 	borders  [][2]int64 // what was not recorded, from the last row on
-	kernels  int32      // since the replay before, that no replay ran
-	between  []int32    // the same between any two replays
 	whole    int        // replays that begin with an embedding: each is a forward pass
 }
 
@@ -29,7 +27,7 @@ type unmarked struct{ *rank }
 // collective is used.
 func (r unmarked) learns() bool {
 	switch {
-	case r.rule != nil:
+	case r.rule != nil, r.replaying:
 		return false
 	case r.plan.method == Graph:
 		return true
@@ -37,9 +35,9 @@ func (r unmarked) learns() bool {
 	return r.plan.method == Allreduce && !r.plan.gapsAlone && !r.marked && r.markers.ids == 0
 }
 
-// learn begins to learn with row k, a collective.
+// learn begins to learn with row k, a collective, or by graph any row.
 func (r unmarked) learn(b *event.Batch, k int) {
-	if r.device < 0 {
+	if r.device < 0 && r.plan.method == Allreduce {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
@@ -65,7 +63,7 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 		}
 		l.row(r.rank, b, i)
 		l.rows++
-		done = l.marked || l.rows >= maxHeld
+		done = l.marked || l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld
 	}
 	l.keep(b, from, i, r.out.pool)
 	if !done && l.rows >= l.retry {
@@ -130,7 +128,9 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 	case event.Kernel, event.Graph:
-		l.kernels += int32(b2n(!isReplay(b, k) && class != event.Elementwise))
+		if l.device < 0 && isReplay(b, k) {
+			l.device, r.device = b.Device.Values[k], b.Device.Values[k]
+		}
 		if b.Device.Values[k] == l.device {
 			l.kernel(r, b, k, class)
 		}
@@ -159,12 +159,11 @@ func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
 func (r unmarked) learned() error {
 	l := r.learner
 	r.learner = nil
-	if r.marked = l.marked; !r.marked {
+	if r.marked = l.marked; !r.marked && len(l.run.ends) > 0 {
 		if l.rule == nil || l.tried < l.rows {
 			l.find(r.rank)
 		}
 		r.setRule(l.rule)
-		r.eager.learn(l.between, r.rule)
 		r.rule.at = nil // it may be that of another segment, too
 	}
 	r.context.reset()
@@ -188,10 +187,6 @@ func (r unmarked) learned() error {
 // nothing about where it stands among others.
 func (l *learner) replay(r *rank, b *event.Batch, k int) {
 	if launch, ok := b.Correlation.Get(k); ok && r.context.begun(launch) {
-		if len(l.run.ends) > 0 {
-			l.between = append(l.between, l.kernels)
-		}
-		l.kernels = 0
 		for _, t := range r.context.launched(b, k) {
 			l.run.add(t, -1)
 		}
@@ -208,14 +203,8 @@ func isReplay(b *event.Batch, k int) bool {
 	return b.GraphNode.Valid.Get(k)
 }
 
-// isUnit says whether row k is a collective, or a part of a replay, that steps are
-// made of.
+// isUnit says whether row k is a collective that steps are made of.
 func (r unmarked) isUnit(b *event.Batch, k int) bool {
-	if b.Kind.Values[k] == event.NVTX || r.device >= 0 && b.Device.Values[k] != r.device {
-		return false
-	}
-	if r.plan.method == Graph {
-		return isReplay(b, k) && b.Correlation.Valid.Get(k)
-	}
-	return b.Kind.Values[k] == event.Kernel && b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit
+	return b.Kind.Values[k] == event.Kernel && (r.device < 0 || b.Device.Values[k] == r.device) &&
+		b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit
 }

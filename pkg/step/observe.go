@@ -155,7 +155,7 @@ func (r *rank) ofStartup(b *event.Batch, k int) bool {
 func (r *rank) retract() {
 	r.out.drop(r.step.at)
 	r.segments = r.segments[:len(r.segments)-1]
-	r.open, r.doubts.all = false, nil
+	r.open, r.limit, r.doubts.all = false, never, nil
 }
 
 // startsStep says whether a collective that was launched during the marker range
@@ -204,16 +204,18 @@ func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 	}
 	from = stalling(r).endPauseBefore(b, from, k)
 	fresh := r.context.begun(launch)
-	if fresh && r.eager.forward > 0 {
-		steps := len(r.sizes)
-		from = r.endEager(b, from, k, r.eager.forward)
-		r.begins = r.begins && len(r.sizes) == steps // else that began the eager step
+	boundary := false
+	if fresh {
+		if unmarked(r).hostBegins(r.context.launched(b, k)) { // else what began belongs to this replay
+			from, r.begins = r.endEager(b, from, k), true
+		}
+		r.eager.kernels = 0
+		r.settleEager()
+		boundary = unmarked(r).boundary(b, k)
 	}
-	boundary := fresh && unmarked(r).boundary(b, k)
 	if r.open && !boundary {
 		if fresh { // another piece of the cycle
 			r.step.id = launch
-			r.eager.kernels = 0
 		}
 		if !r.prolong(launch, end) && end > r.step.end {
 			r.step.end = end
@@ -223,7 +225,6 @@ func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 	}
 	_, text, since := r.launchRange(b, k)
 	from = r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1}, text)
-	r.eager.kernels = 0
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 	return from
 }

@@ -14,11 +14,8 @@
 // that come in go out as they are, without a copy.
 //
 // Steps that were isolated by graph launches and have no numbers are generation
-// steps: engines replay graphs for decode and run prefill eagerly. What runs
-// eagerly between two replays belongs to the period of the former. Where that is a
-// whole forward pass (the step row has the class launch) the step is a context step,
-// or, where the replay's numbers are known, of unknown phase, without numbers: its
-// time is that of two iterations, and it is not steady.
+// steps: engines replay graphs for decode and run prefill eagerly. Those that no replay
+// ran (the step row has the class launch) are context steps.
 //
 // Steps of a run that generates no tokens (the header's Workload: training, diffusion) are
 // of unknown phase and have no numbers, whatever their ranges are called.
@@ -44,7 +41,7 @@ type Tagger struct {
 	ranks    []taggedRank
 	counted  int64
 	steps    int64
-	eager    int64 // whose period holds a forward pass that no replay ran
+	eager    int64 // without numbers, that no replay ran
 	log      func(string)
 	reported bool
 
@@ -179,12 +176,9 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
 	known := ok && counts.HasCounts
 	t.counted += int64(b2n(known))
-	eager, held := hasClass(b, i, event.Launch), hasClass(b, i, event.GraphLaunch)
-	t.eager += int64(b2n(held || eager && !known))
 	switch {
-	case held && known: // what else it holds may have other numbers
-		return event.Unknown
-	case held, eager && !known:
+	case !known && b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch:
+		t.eager++
 		return event.Context
 	case !known:
 		return t.unnamed
@@ -200,11 +194,6 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	return event.Unknown
 }
 
-// hasClass says whether row i has a class.
-func hasClass(b *event.Batch, i int, class event.Class) bool {
-	return b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == class
-}
-
 // report says, once, on what ground phases were told.
 func (t *Tagger) report() {
 	if t.reported || t.steps == 0 {
@@ -212,8 +201,7 @@ func (t *Tagger) report() {
 	}
 	t.reported = true
 	if t.eager > 0 {
-		t.log(fmt.Sprintf("%d of %d steps also hold a forward pass outside of graph replays: they count as context steps, "+
-			"those of ranks with markers as of unknown phase", t.eager, t.steps))
+		t.log(fmt.Sprintf("%d of %d steps are forward passes that no graph replay ran: they count as context steps", t.eager, t.steps))
 	}
 	switch {
 	case !t.tokens:

@@ -169,6 +169,11 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	}
 	first, from := i, i // from: the first row that is not in the output yet
 	for i < j {
+		if r.plan.method == Graph && (unmarked{r}).learns() { // from what is before the first pass on
+			unmarked{r}.learn(b, i)
+			r.wait(b, from, i, starts[i])
+			return i, nil
+		}
 		k, stop := r.scan(b, i, j)
 		if r.structured() {
 			r.countKernels(b, i, k)
@@ -273,10 +278,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	p := r.plan
 	want, busy := &r.want, p.busy
-	replays := p.method == Graph && (r.rule == nil || r.rule.single)
-	kernels, eagerEnd := int32(0), r.eager.onset.end
 	calls := p.method == NVTX
-	before := p.method == Graph && !r.open && len(r.sizes) == 0
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
 	stop := end
@@ -296,12 +298,6 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 				if pausing {
 					stop = late
 					break
-				}
-				if before {
-					if t-p.segmentGap > frontier {
-						r.eager.before, r.eager.began = 0, t
-					}
-					r.eager.before += int32(b2n(classes[i] != event.Elementwise))
 				}
 				frontier = e
 				if limit != never {
@@ -323,18 +319,11 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			r.host.keep(b, i, frontier)
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
-			if replays && kind == uint32(event.Kernel) && len(r.context.starts) == 0 && !b.GraphNode.Valid.Get(i) {
-				kernels += int32(b2n(classes[i] != event.Elementwise))
-				eagerEnd = max(eagerEnd, ends[i])
-				continue
-			}
 			stop = wanted
 			break
 		}
 	}
 	r.last, r.frontier, r.limit = last, frontier, limit
-	r.eager.kernels += kernels
-	r.eager.onset.end = eagerEnd
 	return i, stop
 }
 
@@ -407,11 +396,11 @@ func (r *rank) endStep(end, next int64) {
 // period are in the output. What comes next starts at t.
 func (r *rank) closeSegment(t int64) {
 	r.out.flush(t)
-	if r.eager.forward > 0 {
-		replayed{r}.addEager(r.eager.forward)
+	replayed{r}.settleEager()
+	if r.open { // else what there was is no step
+		r.endStep(r.segments[len(r.segments)-1].end, t)
+		r.unclear = append(r.unclear, r.whyUnclear())
 	}
-	r.eager.name = ""
-	r.endStep(r.segments[len(r.segments)-1].end, t)
 	if r.plan.method == NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
@@ -419,7 +408,6 @@ func (r *rank) closeSegment(t int64) {
 	r.outside.close()
 	r.step.id = none
 	r.context.forget()
-	r.unclear = append(r.unclear, r.whyUnclear())
 	if !r.replaying { // the next segment may be another
 		r.rule, r.want = nil, r.plan.want
 		r.begins = false

@@ -13,14 +13,11 @@
 // first start to the last end of the GPU activity with its launch identity; when
 // the call was made does not matter, the host may run far ahead. Where
 // replays come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. A forward pass
-// that no replay ran is a step, too, from the first kernel after what a step begins with; its
-// row has the class launch. Where it is not known what a step begins with, such a pass (16 kernels
-// more than twice as many as lie between those replays that have few between them, or 32 more than
-// between most where that is less) is in the period of the replay before, whose row has
-// the class graph_launch.
-// Passes before the first replay are in no step, which is a warning where they take long.
+// that no replay ran is a step, too, from the first kernel after what a step begins with to the
+// last before what the next one does, if it has 16 kernels and no replay among them; its
+// row has the class launch.
 // Where nothing beside the replays recurs, each is taken for a step, with a warning: pieces of
-// one look the same.
+// one look the same, and passes that no replay ran are in the period of the replay before.
 //
 // With "allreduce" the kernels of class allreduce of one device, the lowest of
 // the rank that has any, are taken in the order of their start. In a rank with
@@ -36,7 +33,7 @@
 // With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
 // not as far apart as the steps of the GPU. With all methods one says where something else
 // that a step has once says that there is another number of steps, and names both: markers,
-// what is launched from one marker to the next, forward passes that no replay ran, the usual
+// what is launched from one marker to the next, the usual
 // number of collectives and of kernels, copies of tokens from the GPU (checkCounts).
 //
 // A rank without allreduce kernels in a run that has them is a stage of a

@@ -829,7 +829,6 @@ func TestWarnings(t *testing.T) {
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has too few steps"}},
 		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
-		{"drafts", replaysOf(20, 4_200_000, 4), Graph, []string{"rank 0 has 20 steps by graph, but 24 forward passes with those that no replay ran: steps may be split or merged; compare with --by nvtx"}},
 		{"few", rows[:3], Allreduce, []string{"rank 0 has too few steps (2; 5 of one size needed): all are used, warm-up included", "rank 0 has 2 steps by allreduce, but 1"}},
 		{"twice", twice(), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by what is launched"}},
 		{"beside the launching thread", besideThread(1000), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by what is launched"}},

@@ -240,9 +240,6 @@ func (r ended) check(w *window) *NotFound {
 	if none == nil {
 		r.checkCounts()
 	}
-	if r.plan.method == Graph {
-		r.checkEager()
-	}
 	return none
 }
 

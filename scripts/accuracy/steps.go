@@ -191,7 +191,7 @@ func visible(method string, steps []sim.TrueStep) []trueSpan {
 		case method == step.Allreduce && s.Reduces > 0:
 			t.start, t.end = s.ReduceStart, s.ReduceEnd
 		case method == step.Graph && s.Recorded:
-			t.start, t.end, t.optional = s.Start, s.End, s.Eager
+			t.start, t.end = s.Start, s.End
 		default:
 			continue
 		}
