@@ -35,10 +35,12 @@ var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, 
 // comment defines them.
 var Meanings = []string{
 	"idle GPU time / GPU time", "kernel-launch calls / wall time",
-	"input preparation while GPUs idle / all of it", "the same / GPU time", "the same / idle GPU time",
+	"input preparation while GPUs idle / all input preparation", "input preparation while GPUs idle / GPU time",
+	"input preparation while GPUs idle / idle GPU time",
 	"busy GPU time / GPU time", "NCCL kernels / busy GPU time", "graph-launch calls / wall time",
 	"collectives / busy GPU time", "launch calls that wait for a full queue / wall time",
-	"waits for a late rank in collectives / GPU time", "of these, waits with a host cause / GPU time", "idle GPU time and these waits, with a host cause / GPU time",
+	"waits for a late rank in collectives / GPU time", "the part of these waits with a host cause / GPU time",
+	"idle GPU time and these waits, both with a host cause / GPU time",
 }
 
 // Scopes, sets of windows that are measured.

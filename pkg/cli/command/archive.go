@@ -10,7 +10,7 @@ import (
 
 // archiveFlags make diff compare the runs of an archive with one another.
 var archiveFlags = []cli.Flag{
-	{Name: "archive", Usage: "say which of the runs in `FILE`, which metrics --runs wrote, are not as the others, and by which part of the step", File: cli.Reads, Group: archiveGroup},
+	{Name: "archive", Usage: "say which runs in `FILE`, written by metrics --runs, differ from the others, and in which part of the step", File: cli.Reads, Group: archiveGroup},
 	{Name: "group-by", Usage: "compare groups of runs that have the same `KEY`: label, version, commit, or a key of --tag such as node", Default: "run", Group: archiveGroup},
 }
 

@@ -20,9 +20,9 @@ import (
 // baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
 // --baselines, with a checkpoint for each run.
 var baselineFlags = []cli.Flag{
-	{Name: "save-baseline", Usage: "keep the runs of the target, or of the only side, as the baseline `NAME`, unless a condition of --fail-on is met", Check: checkBaselineName},
-	{Name: "replace-baseline", Usage: "let --save-baseline replace one that is there", Default: false},
-	{Name: "baselines", Usage: "the `DIR` of named baselines", Default: filepath.Join(".hostbound", "baselines"), Check: cli.NotEmpty("baselines")},
+	{Name: "save-baseline", Usage: "save the runs of the target, or of the only side, as baseline `NAME`, unless a --fail-on condition is met", Check: checkBaselineName},
+	{Name: "replace-baseline", Usage: "let --save-baseline overwrite an existing baseline", Default: false},
+	{Name: "baselines", Usage: "`DIR` of saved baselines", Default: filepath.Join(".hostbound", "baselines"), Check: cli.NotEmpty("baselines")},
 }
 
 // baselineName is what a baseline, and the key of a tag, may be called: a name that is one

@@ -24,7 +24,7 @@ const (
 )
 
 // stepFlag chooses the step that a page shows closely.
-var stepFlag = cli.Flag{Name: "step", Usage: "show step `N` closely on the page, in place of one of median length and the slowest", Check: checkNumber}
+var stepFlag = cli.Flag{Name: "step", Usage: "on the HTML page, draw step `N` in detail, instead of a median step and the slowest", Check: checkNumber}
 
 // checkNumber refuses what is no number of a step.
 func checkNumber(text string) error {
@@ -70,7 +70,7 @@ func (p *Plan) showSides(d *report.Document, after string, both ...*side) {
 }
 
 // perfettoFlag writes steps for a viewer of traces.
-var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE`, for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for; with --from and --to up to %d steps of that range; by its extension: %s", worstSteps, rangeSteps, strings.Join(timeline.Extensions, ", ")), File: cli.Writes, Check: checkExtension("perfetto", timeline.Extensions, timeline.Writer)}
+var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE` for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for. With --from and --to: up to %d steps of that range. In the format of its extension: %s", worstSteps, rangeSteps, strings.Join(timeline.Extensions, ", ")), File: cli.Writes, Check: checkExtension("perfetto", timeline.Extensions, timeline.Writer)}
 
 // worstSteps is how many steps --perfetto writes, rangeSteps how many of a range.
 const (

@@ -24,20 +24,20 @@ var Diff = cli.Command{
 	Summary:   "say what costs more per step in one run than in another, and whether it is real",
 	Args:      "BASELINE TARGET | RUN",
 	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
-operation, kernels and CUDA API calls. Each change comes with a 95 % interval that
-allows for neighbouring steps being correlated; of the significant rows at most 5 %
-are expected to be false alarms. Operations are tested beside the factor that all host
-work of a step shares, which may be the machine and is a row of its own. Of one
-run it prints the breakdown.
+operation, kernels and CUDA API calls. Each change has a 95 % interval that allows
+for correlation between neighbouring steps. At most 5 % of the significant rows are
+expected to be false alarms. A change that all host work of a step shares, which may
+come from the machine, has a row of its own; operations are tested apart from it.
+With one run it prints the breakdown.
 
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports
-of one run, separated by commas or as a pattern in quotes. What differs from one
-start of an engine to the next is in the answer only where each side has several
-runs: give --baseline and --target once for each. Three per side are recommended.
+of one run, separated by commas or as a pattern in quotes. To include run-to-run
+variation, give several runs per side (three are recommended): --baseline and
+--target once for each.
 
-Of an archive (--archive, rows that metrics --runs wrote) it says which of its runs, or
-groups of runs, are not as the others, and which part of the step differs most.`,
-	Status: ", 1 where a condition of --fail-on is met",
+--archive reads rows that metrics --runs wrote. It names the runs, or groups of runs,
+that differ from the others, and the part of the step that differs most.`,
+	Status: ", 1 if a --fail-on condition is met",
 	Examples: []string{
 		"diff v1.sqlite v2.sqlite",
 		"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
@@ -63,13 +63,13 @@ const statusFound = 1
 
 var diffFlags = []cli.Flag{
 	{Name: "baseline", Usage: "a `RUN` of the baseline: a file, several of one run separated by commas, a pattern such as 'a/*.sqlite', or the name of one that --save-baseline kept; repeatable, once for each repetition", Default: []string{}, File: cli.Reads},
-	{Name: "target", Usage: "a `RUN` of the target, likewise", Default: []string{}, File: cli.Reads},
+	{Name: "target", Usage: "a `RUN` of the target, given like --baseline", Default: []string{}, File: cli.Reads},
 	{Name: "baseline-label", Usage: "call the baseline `NAME`", Check: checkLabel},
 	{Name: "target-label", Usage: "call the target `NAME`", Check: checkLabel},
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
-	{Name: "match", Usage: "`batch` compares steps of equal numbers of requests with one another, weighted", Values: []string{compare.MatchBatch}},
-	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the interpreter lock", Default: false},
-	{Name: "fail-on", Usage: "end with status 1 where there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
+	{Name: "match", Usage: "`batch`: compare only steps with equal numbers of requests, weighted", Values: []string{compare.MatchBatch}},
+	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the GIL", Default: false},
+	{Name: "fail-on", Usage: "end with status 1 if there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	reportFlag,
 	topFlag,
 	sourceMapFlag,

@@ -7,7 +7,7 @@ import (
 )
 
 // doctorFlag is the flag of the readers.
-var doctorFlag = cli.Flag{Name: "doctor", Usage: "say what the recording can answer and what it cannot, and how to record that; as text, or with --format html or json", Default: false}
+var doctorFlag = cli.Flag{Name: "doctor", Usage: "say what the recording can and cannot answer, and how to record what is missing; text by default, or --format html or json", Default: false}
 
 // diagnosis is the job of --doctor.
 type diagnosis struct {

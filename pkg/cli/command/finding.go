@@ -21,10 +21,10 @@ const findingSteps = "Finding steps"
 var isolateFlags = append(slices.Clone(stepFlags), busyFlag)
 
 var stepFlags = []cli.Flag{
-	{Name: "by", Usage: "`METHOD` to find steps: auto, allreduce, nvtx, graph, or none, for the whole trace", Default: step.Auto, Values: append(slices.Clone(step.Methods), noIsolation), Group: findingSteps},
+	{Name: "by", Usage: "find steps by `METHOD`: auto, allreduce, nvtx, graph, or none (the whole trace)", Default: step.Auto, Values: append(slices.Clone(step.Methods), noIsolation), Group: findingSteps},
 	{Name: "gap", Usage: "a gap longer than `TIME` ends a step (--by allreduce), outside of marker ranges", Default: time.Duration(step.DefaultGap), Check: positive("gap"), Group: findingSteps},
-	{Name: "segment-gap", Usage: "idle stretch of all GPUs of a rank that ends a segment, unless the host works in it, as `TIME`", Default: time.Duration(step.DefaultSegmentGap), Check: positive("segment-gap"), Group: findingSteps},
-	{Name: "marker", Usage: "`REGEX` of the forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default knows TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
+	{Name: "segment-gap", Usage: "a segment ends when all GPUs of a rank are idle for `TIME`, unless the host works meanwhile", Default: time.Duration(step.DefaultSegmentGap), Check: positive("segment-gap"), Group: findingSteps},
+	{Name: "marker", Usage: "`REGEX` that matches forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default matches those of TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
 }
 
 // busyFlag belongs to finding segments and to measuring.
@@ -57,7 +57,7 @@ func names(flags []cli.Flag) (all []string) {
 }
 
 // strictFlag keeps an analysis from doing without steps.
-var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 where no steps can be found, instead of giving figures of the whole trace", Default: false, Group: findingSteps}
+var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 if no steps are found, instead of giving figures of the whole trace", Default: false, Group: findingSteps}
 
 // finding is how steps are found, as flags say.
 type finding struct {

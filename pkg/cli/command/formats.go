@@ -84,8 +84,8 @@ func outputFlags(command string) []cli.Flag {
 	}
 	values := slices.Concat(w.report, w.rows)
 	flags := []cli.Flag{
-		{Name: "output", Short: "o", Usage: "write to `FILE`, by its extension, unless --format says how: " + strings.Join(w.extensions(values), ", "), File: cli.Writes, Check: checkOutput},
-		{Name: "format", Usage: "`FORMAT` of what is written: " + strings.Join(how, "; "), Values: values},
+		{Name: "output", Short: "o", Usage: "write to `FILE`, in the format of its extension unless --format is given: " + strings.Join(w.extensions(values), ", "), File: cli.Writes, Check: checkOutput},
+		{Name: "format", Usage: "output `FORMAT`: " + strings.Join(how, "; "), Values: values},
 	}
 	if w.brief {
 		flags = append(flags, briefFlag)
@@ -94,7 +94,7 @@ func outputFlags(command string) []cli.Flag {
 }
 
 // briefFlag is the flag of an analysis whose answer fits into a few lines of JSON.
-var briefFlag = cli.Flag{Name: "brief", Usage: "write the answer, at most five items with ids, what cannot be told and the next command as JSON of at most 2 kB, for programs", Default: false}
+var briefFlag = cli.Flag{Name: "brief", Usage: "for programs: write at most 2 kB of JSON with the answer, up to five items with ids, what cannot be told, and the next command", Default: false}
 
 // list names formats in a manual.
 func (w *writes) list(formats []string) string {

@@ -19,22 +19,22 @@ var Gaps = cli.Command{
 	Summary: "say where the idle time of the GPUs goes",
 	Args:    "[FILE...]",
 	Description: `Gaps splits the idle time of each GPU by what the thread that launches its next
-work did meanwhile (idle); sorts gaps between kernels by length (gaps); measures how
-much of the work CUDA graphs replay and what runs outside of them (graph); finds
-the repeated layer of the model and where in it the GPU waits (pattern); and names
+work was doing (idle); sorts gaps between kernels by length (gaps); measures how much
+work CUDA graphs replay, and what runs outside of them (graph); finds the repeated
+layer of the model and where in it the GPU waits (pattern); and names the straggler,
 the rank that the others wait for, and why (straggler).
 
-Where a recording has them, context switches and calls of the system's libraries
-say why those threads stalled (why: running, blocked:lock, blocked:io, descheduled
-and so on; unknown where nothing was recorded), who holds the interpreter lock
-(holders), which threads of any process ran while they waited (meanwhile:
-correlation only), and where they ran (placement: changes of the CPU, of the
-socket and of the NUMA node). Samples of the CPU say which functions
-they ran (families): an estimated share, with an interval, of an exact total. Missing
-data is listed with the option that records it. Flame
-graphs (--flame) go down to these functions.
+Context switches and OS runtime calls, if recorded, say why launching threads stalled
+(why: running, blocked:lock, blocked:io, descheduled and so on; unknown where nothing
+was recorded). They also say who held the GIL (holders), which threads of any process
+ran during the stalls (meanwhile: correlation only), and where the launching threads
+ran (placement: changes of CPU, socket and NUMA node). CPU samples say which functions
+they ran (families): an estimated share, with an interval, of an exact total. Flame
+graphs (--flame) go down to these functions. Missing data is listed with the option
+that records it.
 
-Without --report it is one page, the most important first, without what is long.`,
+Without --report it prints one page, the most important first; long sections are
+only named.`,
 	Examples: []string{
 		"gaps trace.sqlite",
 		"gaps --report straggler rank*.sqlite",
@@ -52,12 +52,12 @@ Without --report it is one page, the most important first, without what is long.
 const wholeReport = "all"
 
 var gapsFlags = []cli.Flag{
-	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + "; needed for rows; or all of them, whole: " + wholeReport, Values: append(slices.Clone(gap.Reports), wholeReport)},
+	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + " (required for rows); or all of them, in full: " + wholeReport, Values: append(slices.Clone(gap.Reports), wholeReport)},
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
 	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
-	{Name: "window", Usage: "report on the `WINDOW` benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
+	{Name: "window", Usage: "report on `WINDOW`: benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
-	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, by its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
+	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, in the format of its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
 	strictFlag,
 	sourceMapFlag, stepFlag,
 }

@@ -20,12 +20,12 @@ import (
 
 // historyFlags make verdict compare a run with those before it.
 var historyFlags = []cli.Flag{
-	{Name: "history", Usage: "say whether the run is worse than those before it, in the `FILE` that metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
+	{Name: "history", Usage: "say whether the run is worse than the earlier runs in `FILE`, which metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
-	{Name: "accept", Usage: "the level that began with the run `NAME` is the new normal: runs before it only say how much runs vary; repeatable", Default: []string{}, Group: manyRunsGroup},
-	{Name: "least-effect", Usage: "call no rise worse that is at most `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
-	{Name: "false-alarms", Usage: "the `CHANCE`, at most, that a run is called worse though nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
-	{Name: "fail-worse", Usage: "end with status 4 where the run is worse than those before it", Default: false, Group: manyRunsGroup},
+	{Name: "accept", Usage: "accept the level since run `NAME` as normal; earlier runs then only show how much runs vary; repeatable", Default: []string{}, Group: manyRunsGroup},
+	{Name: "least-effect", Usage: "ignore rises of at most this `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
+	{Name: "false-alarms", Usage: "highest `CHANCE` of calling a run worse when nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
+	{Name: "fail-worse", Usage: "end with status 4 if the run is worse than those before it", Default: false, Group: manyRunsGroup},
 }
 
 // manyRunsGroup is the heading of these flags.
@@ -36,8 +36,8 @@ const statusWorse = 4
 
 // runsFlag and tagFlag make rows of many runs.
 var (
-	runsFlag   = cli.Flag{Name: "runs", Usage: "each file, or NAME=FILE, is a run of its own: a trace, a stream, or metric rows; write a row for each run, scope and metric, after those that a FILE holds already", Default: false, Group: manyRunsGroup}
-	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, add the rows to those of the file of -o, whole or not at all; a run that it holds already is not added again", Default: false, Group: manyRunsGroup}
+	runsFlag   = cli.Flag{Name: "runs", Usage: "take each FILE or NAME=FILE (a trace, a stream, or metric rows) as a run, and write a row for each run, scope and metric; rows of an earlier --runs FILE are kept", Default: false, Group: manyRunsGroup}
+	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, append the rows to the file of -o, all or none; a run that is already in it is not added again", Default: false, Group: manyRunsGroup}
 	tagFlag    = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
 

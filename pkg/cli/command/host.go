@@ -22,7 +22,7 @@ type hostKind struct {
 
 // withoutFlag belongs to the filters that pass on all rows.
 var withoutFlag = cli.Flag{
-	Name: "without", List: true, Usage: "leave out rows about host threads, as `KINDS` such as os,run: " + kindNames() + " (with the stacks of calls)", Check: checkWithout,
+	Name: "without", List: true, Usage: "leave out host-thread rows of `KINDS`, such as os,run: " + kindNames() + " (and with it call stacks)", Check: checkWithout,
 }
 
 // kindNames lists the names of hostKinds for people.

@@ -24,26 +24,25 @@ var Hotspots = cli.Command{
 	Name:    "hotspots",
 	Summary: "say what kind of waste the hot lines of a Python profile are, and what to change first",
 	Args:    "[FILE... | NAME=FILE... | FOLDER]",
-	Description: `Hotspots reads what line_profiler wrote (text of any version, with whatever
-surrounds it, or .lprof), TensorRT-LLM's table of compiled functions, and
-py-spy's collapsed stacks and speedscope files, and traces of PyTorch's profiler that
-have stacks of Python (functions alone). It names the lines that take the
-time, says of each what kind of waste it is and what to do about it, and which
-functions to profile next where a call hides the time. Several files are the
-ranks of one run: the largest time that a function has in any of them counts.
+	Description: `Hotspots reads line_profiler output (.lprof, or text of any version, with other text
+around it), TensorRT-LLM's table of compiled functions, py-spy's collapsed stacks and
+speedscope files, and PyTorch profiler traces with Python stacks (functions only).
+For each hot line it says what kind of waste it is and what to do about it. If a
+call hides the time, it says which functions to profile next. Several files are the
+ranks of one run: a function counts with the largest time that it has in any of them.
 
-A profile cannot tell whether the CPU is the bottleneck. A trace can:
---evidence takes a trace of the same load and puts first what brings most, by replaying
-the trace without each line, as whatif does; or the JSON of verdict, diff or gaps, and
-puts first what a GPU waits for.
+A profile cannot tell whether the CPU is the bottleneck. A trace of the same load can:
+--evidence TRACE replays it without each line, as whatif does, and ranks the lines by
+gain. Given the JSON of verdict, diff or gaps, --evidence ranks them by GPU wait.
 
 Profiles named round0_NAME=FILE, round1_NAME=FILE (again for each rank), or a
-folder of such files, are rounds of changes. Each is compared with the code that
-it started from; throughput (--bench) decides over profile time. The report says
-whether to go on, and ends with the summary of all rounds. A folder may hold
-ROUND.bench*.json and notes.toml or notes.json, too; and ROUND.analysis.json, what hotspots
-said of the round's profile and trace, and ROUND.moved.json, what diff says of its trace
-against that of the round before: what was predicted then stands beside what came.`,
+folder of such files, are rounds of changes. Each round is compared with the code that
+it started from; throughput (--bench) takes precedence over profile time. The report
+says whether to go on, and ends with a summary of all rounds. A folder may also hold
+ROUND.bench*.json, notes.toml or notes.json, ROUND.analysis.json (the report of
+hotspots on the round's profile and trace) and ROUND.moved.json (the diff of its trace
+against the round before). With the last two, the report shows the predicted gain
+beside the measured one.`,
 	Examples: []string{
 		"hotspots profile.txt",
 		"cat profile.txt | hotspots --format json | jq -r .profile_next",
@@ -69,15 +68,15 @@ const defaultHotspots = 20
 var hotspotsFlags = []cli.Flag{
 	{Name: "by", Usage: "list each `UNIT`: line, function, or round (for rows)", Default: byLine, Values: []string{byLine, byFunction, byRound}},
 	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkWhole("top")},
-	{Name: "sum", Usage: "add the files of a run up: they are its parts, not its ranks", Default: false},
-	{Name: "steps", Usage: "the run had `N` forward steps; without it the outermost function's hits say so", Default: 0, Check: checkWhole("steps")},
+	{Name: "sum", Usage: "the files are parts of one run, not ranks: add them up", Default: false},
+	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkWhole("steps")},
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
-	{Name: "source", Usage: "read the source that a profile lacks from files below `DIR`; rows have it then, too", File: cli.Reads},
-	{Name: "evidence", Usage: "rank by what a trace says: by what each line brings, where `FILE` is the trace (several ranks: separated by commas, or a pattern), by how long a GPU waits, where it is the JSON of verdict, diff or gaps; - for JSON on standard input", File: cli.Reads},
+	{Name: "source", Usage: "read source lines that a profile lacks from files below `DIR`, also for rows", File: cli.Reads},
+	{Name: "evidence", Usage: "rank lines by gain if `FILE` is a trace (several ranks: separated by commas, or a pattern), or by GPU wait if it is the JSON of verdict, diff or gaps; - for JSON on standard input", File: cli.Reads},
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
-	{Name: "notes", Usage: "what was changed in each round, in the TOML or JSON `FILE`", File: cli.Reads},
+	{Name: "notes", Usage: "read what each round changed from the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
-	{Name: "targets", Usage: "print which functions of `ENGINE` to profile first, as the assignment that its profiler takes: trtllm, vllm or sglang", Values: hotspot.EngineNames()},
+	{Name: "targets", Usage: "print which functions of `ENGINE` (trtllm, vllm or sglang) to profile first, as an environment variable for its profiler", Values: hotspot.EngineNames()},
 	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
 }
 

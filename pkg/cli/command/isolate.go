@@ -15,20 +15,21 @@ var Isolate = cli.Command{
 	Summary: "find the steps of a run and its benchmark window",
 	Args:    "[FILE...]",
 	Description: `A step is one forward iteration of one rank. Isolate writes a row of kind step
-before the rows of each step, tags those rows with the step's number, and ends
+before the rows of each step and tags those rows with the step's number. It ends
 with a row of kind window for each rank: its benchmark window.
 
-By default it takes the all-reduce kernels that every step has (--by allreduce);
-where whole graph replays hide them, or there are none, the forward-step ranges
-of TensorRT-LLM, vLLM or SGLang (--by nvtx); else what each CUDA graph launch ran
-on the GPU (--by graph). It says on standard error which it took and why.
+By default steps are found by the all-reduce kernels that every step has (--by
+allreduce). If there are none, or whole-graph replays hide them, steps are found by
+the forward-step ranges of TensorRT-LLM, vLLM or SGLang (--by nvtx), else by what
+each CUDA graph launch ran on the GPU (--by graph). Standard error says which, and
+why.
 
-Without forward-step ranges the all-reduce kernels of a step are identified by
-what recurs once a step around them: embeddings, sampling, copies, the host's
-waits, graph replays. Where that is not clear isolate ends with status 2 and says
-what to do; --gap splits at gaps instead. In a pipe, between two filters, it warns
-and passes the rows on without steps: metrics and verdict answer for the whole trace,
-or where other ranks have forward-step ranges, for these.`,
+Without forward-step ranges, a step's all-reduce kernels are identified by what
+recurs around them once per step: embeddings, sampling, copies, host waits, graph
+replays. If that is ambiguous, isolate ends with status 2 and a hint; --gap splits at
+gaps instead. In a pipe between two filters it warns and passes the rows on without
+steps. Metrics and verdict then answer for the ranks that have forward-step ranges,
+or, if none has, for the whole trace.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"isolate --by nvtx trace.sqlite --format csv | grep ^step",

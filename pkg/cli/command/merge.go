@@ -10,7 +10,7 @@ import (
 
 // mergeFlags make metrics add up what it wrote for the parts of a run.
 var mergeFlags = []cli.Flag{
-	{Name: "merge", Usage: "the files are metric rows of parts of a run, which are added up to those of the whole, in the order given", Default: false},
+	{Name: "merge", Usage: "add up the metric rows of parts of a run, in the order given", Default: false},
 }
 
 // merge reads the streams of metric rows of the command line, - for standard

@@ -20,21 +20,19 @@ var Metrics = cli.Command{
 	Summary: "measure GPU idle time, launch overhead and exposed host preparation",
 	Args:    "[FILE...]",
 	Description: `Metrics writes a row for each metric of the benchmark window (scope aggregate) and
-of the context and generation steps in it. A metric is a ratio of two times; the
-row holds both, in ns, so that the rows of several parts of a run add up to
-those of the run; low and high are its 95 % interval over the run's steps, where
-there are at least 8.
+of the context and generation steps in it. A metric is a ratio of two times. The
+row holds both, in ns, so that rows of the parts of a run can be added up. low and
+high are its 95 % interval over the run's steps, if there are at least 8.
 
 ` + metricTable() + `
 
-Of a report, or of a stream without steps, it finds the steps itself, as isolate and phase do;
-after isolate --by none, and with --by none, it measures all GPU activity of each rank.
+Given a report, or a stream without steps, it finds the steps itself, as isolate and phase do.
+With --by none, or after isolate --by none, it measures all GPU activity of each rank.
 
-With --merge the files hold metric rows of parts of a run, as this command writes
-them, one part per process, task or machine. Times are added exactly; a rank
-whose number an earlier file has gets the next free one; the same files in the
-same order make the same bytes. The median gap of steady steps and the intervals
-do not follow from those of the parts and are null.`,
+--merge adds up metric rows that this command wrote for the parts of a run, one part
+per process, task or machine. Times are added exactly. Duplicate rank numbers are
+renumbered. The same files in the same order give the same bytes. The median gap of
+steady steps and the intervals cannot be derived from the parts and are null.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"metrics trace.sqlite",
@@ -83,8 +81,8 @@ const measuring = "Measuring"
 
 // metricsFlags are the flags of metrics.
 var metricsFlags = []cli.Flag{
-	{Name: "window", Usage: "`WINDOW` of the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Default: metric.WindowBenchmark, Values: windows, Group: measuring},
-	{Name: "prep", Usage: "`TEXT` in the names of the ranges that prepare a step's input (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
+	{Name: "window", Usage: "measure `WINDOW` as the aggregate: benchmark (the last segment of steady steps), or trace (all GPU activity of the report)", Default: metric.WindowBenchmark, Values: windows, Group: measuring},
+	{Name: "prep", Usage: "ranges with `TEXT` in their names are input preparation (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
 }
 
 // labelFlag names a run in what is written of it.

@@ -16,14 +16,12 @@ var Nsys2arrow = cli.Command{
 	Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
 export, or a .nsys-rep (which needs nsys on PATH). Several files are several
 reports of one run: ranks are numbered consecutively, and clocks aligned by
-session start time. Reports that hold the
-same process one after the other (--capture-range-end=repeat) are parts of one
-rank; other reports that do not overlap in time are rejected. Databases of AMD's
-rocprofv3 (--output-format rocpd, recognised by content) are read in their place.
+session start time. Consecutive reports of one process (--capture-range-end=repeat)
+are parts of one rank; other reports that do not overlap in time are rejected.
+Databases of AMD's rocprofv3 (--output-format rocpd, recognised by content) are read, too.
 
 A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
-the API call that launched them. Rows come rank after rank, in the order of
-their start.`,
+the API call that launched them. Rows are sorted by rank, then by start time.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"nsys2arrow rank*.sqlite -o run.arrows",

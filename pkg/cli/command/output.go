@@ -33,7 +33,7 @@ var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables
 const defaultTop = 20
 
 // junitFlag is the flag of a command that is a gate.
-var junitFlag = cli.Flag{Name: "junit", Usage: "write what was checked to `FILE`, as XML for continuous integration", File: cli.Writes, Check: checkJUnit}
+var junitFlag = cli.Flag{Name: "junit", Usage: "write the checks to `FILE` as JUnit XML, for continuous integration", File: cli.Writes, Check: checkJUnit}
 
 // checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
 func checkJUnit(path string) error {
@@ -103,7 +103,7 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 }
 
 // reportFlag is the flag of a report whose details are left out.
-var reportFlag = cli.Flag{Name: "report", Usage: "write the report whole, with what a shorter one names at its end; so does -o FILE", Default: false}
+var reportFlag = cli.Flag{Name: "report", Usage: "write the full report, with the sections that the short one only names; so does -o FILE", Default: false}
 
 // whole reports whether a report as text has its details: where it was asked for, and in a file.
 func (o *output) whole() bool {

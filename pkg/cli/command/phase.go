@@ -14,9 +14,9 @@ var Phase = cli.Command{
 	Args:    "[FILE...]",
 	Description: `Phase reads the numbers of context and generation requests from the forward-step
 range that a step was launched under and adds them to the step's row (ctx, gen).
-A step with context requests is of the phase context, even when it has
-generation requests as well; one with only generation requests of the phase
-generation; the phase of the others is unknown.`,
+A step with context requests is a context step, even if it has generation requests
+as well. A step with generation requests only is a generation step. The phase of
+other steps is unknown.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
 		"phase trace.sqlite -o phases.arrows",

@@ -66,7 +66,7 @@ func (d document) MarshalJSON() ([]byte, error) {
 }
 
 // schemaFlag is the flag of commands that write JSON.
-var schemaFlag = cli.Flag{Name: "schema", Usage: "print the JSON Schema (2020-12) of the JSON that the same flags would have written, and read nothing", Default: false}
+var schemaFlag = cli.Flag{Name: "schema", Usage: "read nothing, and print the JSON Schema (2020-12) of what the same flags write as JSON", Default: false}
 
 // ownJSON are the types that write their own JSON, and what it is like.
 var ownJSON = map[reflect.Type]*jsonschema.Schema{

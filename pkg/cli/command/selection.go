@@ -21,15 +21,15 @@ const choosingRows = "Choosing rows"
 // selectFlags are the flags that choose rows of the input. A checkpoint reads
 // little more than what they choose.
 var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
-	Name: "separate", Usage: "accept several exports even if they do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
+	Name: "separate", Usage: "accept exports that do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
 }, memoryFlag)
 
 // choiceFlags leave rows out.
 var choiceFlags = []cli.Flag{
-	{Name: "rank", List: true, Usage: "take only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
-	{Name: "from", Usage: "take only rows from `WHERE` on: the number of a step, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
-	{Name: "to", Usage: "take only rows before `WHERE`, likewise", Group: choosingRows},
-	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "take only rows of `KINDS`, such as kernel,api; isolate and phase write only these, analyses need nearly all kinds", Group: choosingRows},
+	{Name: "rank", List: true, Usage: "keep only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
+	{Name: "from", Usage: "keep only rows from `WHERE` on: a step number, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
+	{Name: "to", Usage: "keep only rows before `WHERE`, a step number or a time", Group: choosingRows},
+	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "keep only rows of `KINDS`, such as kernel,api; isolate and phase still read the others, analyses need nearly all kinds", Group: choosingRows},
 }
 
 // selection is what the flags choose.

@@ -6,7 +6,7 @@ import (
 )
 
 // sourceMapFlag adds to the table of ranges and functions.
-var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add the ranges and functions in the JSON `FILE` to those known", File: cli.Reads}
+var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add ranges and functions from the JSON `FILE` to the known ones", File: cli.Reads}
 
 // sourcesOf is the table of ranges and functions, with that of --source-map.
 func sourcesOf(p *Plan) (*compare.Sources, error) {

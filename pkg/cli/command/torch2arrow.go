@@ -8,8 +8,8 @@ import (
 
 // torchFlags say how traces of PyTorch's profiler are read.
 var torchFlags = []cli.Flag{
-	{Name: "partial", Usage: "read what there is of a trace that was cut short", Default: false},
-	{Name: "python", Usage: "also make ranges of Python functions (recorded with_stack)", Default: false},
+	{Name: "partial", Usage: "read what is left of a truncated trace", Default: false},
+	{Name: "python", Usage: "also turn Python functions into ranges (recorded with_stack)", Default: false},
 }
 
 // Torch2arrow reads traces of PyTorch's profiler as a stream of events.
@@ -17,23 +17,22 @@ var Torch2arrow = cli.Command{
 	Name:    "torch2arrow",
 	Summary: "read PyTorch profiler traces as a stream of events",
 	Args:    "FILE...",
-	Description: `Each FILE is a trace of one process as PyTorch's profiler writes it (.json or
-.json.gz, recognised by content), of CUDA or ROCm, from torch.profiler, vLLM, SGLang or
-TensorRT-LLM; one that holds the calls of several, merged by a tool, is refused.
-Several files are the ranks of one run: a trace's rank is the one that it states, or
-else the one in its name. Files of one process that do not overlap in time, as a schedule of
-several cycles writes them, are parts of one rank; the same rank twice is refused
-otherwise. Clocks are compared, and where need be aligned, by the ends of the
-collectives that ranks have in common.
+	Description: `Each FILE is the PyTorch profiler trace of one process (.json or .json.gz, recognised
+by content), on CUDA or ROCm, from torch.profiler, vLLM, SGLang or TensorRT-LLM.
+Merged traces of several processes are rejected. Several files are the ranks of one
+run: the rank comes from the trace, or else from the file name. Files of one process
+that do not overlap in time (a profiler schedule of several cycles) are parts of one
+rank; otherwise the same rank twice is rejected. Clocks are compared, and aligned if
+needed, by the ends of the collectives that ranks share.
 
-A row is an event as nsys2arrow has it: kernels, copies and memsets with the call
-that launched them, runtime and driver calls, ranges of the domains torch
-(annotations) and aten (operators). Events that are not JSON are skipped and counted
-in a warning. What this profiler does not record is unknown, not zero.
+Rows are events, as from nsys2arrow: kernels, copies and memsets with the call that
+launched them, runtime and driver calls, ranges of the domains torch (annotations)
+and aten (operators). Events that are not JSON are skipped, and a warning counts
+them. What PyTorch's profiler does not record counts as unknown, not as zero.
 
-Every other filter takes such traces, too, where it takes an export, and this one
-takes exports. The metadata of a stream say who recorded its reports, and as stage
-which of the two filters read them.`,
+Filters that read nsys exports also read these traces, and torch2arrow also reads
+nsys exports. A stream's metadata name the profiler, and as stage the filter
+(nsys2arrow or torch2arrow) that read the reports.`,
 	Examples: []string{
 		"torch2arrow rank0.pt.trace.json.gz | isolate | phase | metrics | verdict",
 		"torch2arrow profile/*.json.gz -o run.arrows",

@@ -22,29 +22,29 @@ var Verdict = cli.Command{
 ` + verdict.Manual() + `
 
 YES when two or more exceed their limits; nccl_ratio is a caveat and does not count. Time
-blocked on a full launch queue is excluded. It decides for the benchmark window,
-and for the context and the generation steps in it; a phase can raise the verdict,
-never lower it.
+blocked on a full launch queue is excluded. There is a verdict for the benchmark window,
+and for the context and the generation steps in it; a phase can raise the overall
+verdict, never lower it.
 
-Every ratio has a 95 % interval over the run's steps, where there are at least 8.
+Every ratio has a 95 % interval over the run's steps, if there are at least 8.
 A verdict is borderline if it would flip within the interval of one measurement; the
 report names the measurements.
 
-The verdict is INCONCLUSIVE where the trace cannot answer: there is no GPU
-activity, replays of CUDA graphs were launched and not recorded, the profiler lost
-CUDA events, fewer than half of the forward-step ranges became steps, no rank has five
-whole steps in its window, or no steps were found: then the figures are of the whole trace (--by none gives them a verdict,
---strict ends with status 2 instead). A rank whose steps cannot be identified beside
-others that have forward-step ranges is left out, and a warning names it; only where
-its figures would change the verdict that is INCONCLUSIVE, too.
+The verdict is INCONCLUSIVE if there is no GPU activity, CUDA graph replays were
+launched but not recorded, the profiler lost CUDA events, fewer than half of the
+forward-step ranges became steps, no rank has five whole steps in its window, or no
+steps were found. Without steps, the figures are of the whole trace: --by none gives
+them a verdict, --strict ends with status 2 instead. If other ranks have forward-step
+ranges, a rank whose steps cannot be identified is left out, with a warning. The verdict
+is INCONCLUSIVE then only if that rank's figures would change it.
 
-A YES is headed LOW LOAD where it would be none without the time in which the
-threads that launch wait for requests: the verdict stays YES, low_load of the JSON is
-true, and --exit-code ends with 1. An export is read twice for that, a NO once.
+A YES is headed LOW LOAD if it would not be a YES without the time that launching
+threads wait for requests. The verdict stays YES, low_load is true in the JSON, and
+--exit-code ends with 1. To check this, verdict reads the export of a YES twice.
 
-FILE is an nsys export (several for several ranks), or what any filter wrote;
-the flags for finding steps and for measuring are those of isolate and metrics.`,
-	Status: "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 for a run that is worse than those before",
+FILE is an nsys export (several for several ranks), or the output of any filter.
+Isolate and metrics explain the flags for finding steps and for measuring.`,
+	Status: "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 if the run is worse than those before it",
 	Examples: []string{
 		"verdict trace.sqlite",
 		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
@@ -61,12 +61,12 @@ var verdictFlags = []cli.Flag{
 	junitFlag,
 	reportFlag,
 	{Name: "exit-code", Usage: "end with status 0 for NO, 1 for YES, 3 for INCONCLUSIVE", Default: false},
-	{Name: "threshold", Usage: "set the threshold of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation, without it all three; repeatable", Default: []string{}},
-	{Name: "thresholds", Usage: "read thresholds from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
+	{Name: "threshold", Usage: "set the limit of a metric, as `[SCOPE.]METRIC=VALUE`; SCOPE is aggregate, context or generation (default: all three); repeatable", Default: []string{}},
+	{Name: "thresholds", Usage: "read limits from a JSON `FILE`, such as {\"generation\": {\"gpu_idle_ratio\": 0.2}}", File: cli.Reads},
 	topFlag,
 	strictFlag,
 	labelFlag, tagFlag,
-	{Name: "trace", Usage: "a `FILE`, the same as an argument", Default: []string{}, File: cli.Reads},
+	{Name: "trace", Usage: "another `FILE`, same as an argument", Default: []string{}, File: cli.Reads},
 }
 
 // deciding is the job of verdict.

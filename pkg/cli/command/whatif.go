@@ -22,18 +22,18 @@ var Whatif = cli.Command{
 	Name:    "whatif",
 	Summary: "replay a run with a faster host, or a faster GPU",
 	Args:    "[FILE...]",
-	Description: `Whatif moves the rows of a run to where they would have been had the host, or the
-GPU, been different; every filter after it answers for that run. The order of launches,
-what waits for what, and the time that each thing takes of itself are those of the
-recording. Without a change all rows stay where they are, to the ns.
+	Description: `Whatif moves the rows of a run to where they would be with a different host or GPU.
+Every filter after it answers for that run. Launch order, dependencies, and the time
+that each item takes by itself are kept from the recording. Without a change, all rows
+stay where they are, to the ns.
 
 A factor F multiplies times: 0.5 is twice as fast, 0 is gone. Changes are made together.
 
-The prediction does not hold for changes that change what the GPU computes, for contention
-for memory or power, or for another batch size. As a report (--report, and on a terminal)
-it says what steps would take, with 95 % intervals over steps; without a change that is a
-table of what would help, and the two bounds: the GPU alone, and the host alone. Collectives inside graphs that were
-recorded as a whole, and messages between processes, are not followed.`,
+It does not predict changes to what the GPU computes, contention for memory or power,
+or other batch sizes. The report (--report, or on a terminal) gives the predicted step
+time, with 95 % intervals over steps. Without a change it lists what would help, and
+two bounds: the GPU alone, and the host alone. Collectives inside graphs recorded as a
+whole, and messages between processes, are not followed.`,
 	Examples: []string{
 		"nsys2arrow trace.sqlite | isolate | phase | whatif --range '_prepare_inputs=0' | metrics | verdict",
 		"whatif trace.sqlite --report",
@@ -46,7 +46,7 @@ recorded as a whole, and messages between processes, are not followed.`,
 
 // whatifFlags are the flags of a filter whose output may be a report.
 var whatifFlags = []cli.Flag{
-	{Name: "report", Usage: "write what steps would take, for the changes given or else for a table of them, and no rows; so does a terminal", Default: false},
+	{Name: "report", Usage: "instead of rows, write predicted step times, for the given changes or else for a table of candidates; the default on a terminal", Default: false},
 	stepFlag,
 	topFlag,
 }
@@ -57,16 +57,16 @@ const changes = "Changes"
 // changeFlags say what is different.
 var changeFlags = []cli.Flag{
 	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkFactor("host"), Group: changes},
-	{Name: "range", Usage: "multiply host time in ranges of a name, as `GLOB=F`, or make each of them longer or shorter by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range", replay.ParseRange), Group: changes},
-	{Name: "call", Usage: "multiply host time in calls of a name, as `GLOB=F`, or GLOB=-50us", Default: []string(nil), Check: checkChange("call", replay.ParseCall), Group: changes},
+	{Name: "range", Usage: "multiply host time in ranges named like GLOB, as `GLOB=F`, or lengthen or shorten each by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range", replay.ParseRange), Group: changes},
+	{Name: "call", Usage: "multiply host time in calls named like GLOB, as `GLOB=F`, or lengthen or shorten each, as GLOB=-50us", Default: []string(nil), Check: checkChange("call", replay.ParseCall), Group: changes},
 	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkFactor("gpu"), Group: changes},
-	{Name: "kernel", Usage: "multiply the length of kernels of a name, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
-	{Name: "no-wait", Usage: "leave out the waits of calls of a name, as `CALL[@RANGE]`, both globs: those inside such ranges only", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
-	{Name: "why", Usage: "multiply host time with a why (gaps says which there are), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why", replay.ParseWhy), Group: changes},
-	{Name: "graph", Usage: "have steps without a graph whose kernels could be captured launch one graph instead", Default: false, Group: changes},
-	{Name: "even", Usage: "have the host time of each rank's step be the median of the ranks'", Default: false, Group: changes},
-	{Name: "cpu-quota", Usage: "`none`: without the time that a limit on CPU time took", Values: []string{"none"}, Group: changes},
-	{Name: "waits", Usage: "launching threads' waits for other threads `HOW`: follow, end with what the other thread does; or keep, stay as long as they were", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
+	{Name: "kernel", Usage: "multiply the length of kernels named like GLOB, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
+	{Name: "no-wait", Usage: "remove the waits of matching calls, as `CALL[@RANGE]`, both globs; with RANGE only of calls inside such ranges", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
+	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why", replay.ParseWhy), Group: changes},
+	{Name: "graph", Usage: "launch one graph in each step without a graph whose kernels could be captured", Default: false, Group: changes},
+	{Name: "even", Usage: "set the host time of each rank's step to the median over ranks", Default: false, Group: changes},
+	{Name: "cpu-quota", Usage: "`none`: remove the time lost to a limit on CPU time", Values: []string{"none"}, Group: changes},
+	{Name: "waits", Usage: "`HOW` launching threads wait for other threads: follow (until the other thread is done) or keep (as long as recorded)", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
 }
 
 // checkFactor refuses what is no factor.
