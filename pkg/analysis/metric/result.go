@@ -304,9 +304,14 @@ func (m *markers) add(text string, start int64) {
 func (c *computer) run() Run {
 	h := c.header
 	run := Run{
-		Source: h.Source(), Of: h.Provenance(), Window: WindowBenchmark, HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel),
-		Launches: h.ClassRows(event.Launch), LostEvents: h.LostEvents(), StartOnly: h.StartOnly(), Warnings: h.Warnings(),
-		Workload: h.Workload(), Platform: h.Platform(), PythonFunctions: h.PythonFunctions(),
+		About: About{
+			Source: h.Source(), Of: h.Provenance(), Workload: h.Workload(), Platform: h.Platform(), PythonFunctions: h.PythonFunctions(),
+		},
+		Window: WindowBenchmark, Warnings: h.Warnings(),
+		Recorded: Recorded{
+			HiddenGraphs: h.Rows(event.Graph), Kernels: h.Rows(event.Kernel), Launches: h.ClassRows(event.Launch),
+			LostEvents: h.LostEvents(), StartOnly: h.StartOnly(),
+		},
 	}
 	if h.Isolation != nil {
 		run.Method = h.Isolation.Method

@@ -7,23 +7,7 @@ import (
 
 // Run is what else is known of the run.
 type Run struct {
-	// Label is what the run is called, "" for nothing.
-	Label string `json:"label,omitempty"`
-	// Tags are what else the user says of it, such as version and commit.
-	Tags map[string]string `json:"tags,omitempty"`
-	// Time is when the first report began, in ns since 1970, 0 where that is not known.
-	Time int64 `json:"time_ns,omitempty"`
-	// Of says of what reports the figures are, nil in rows of a version that did not know it.
-	Of *event.Provenance `json:"of,omitempty"`
-	// Source is what recorded the reports, such as "nsys" or "torch", "" where the header
-	// does not say or they differ.
-	Source string `json:"source,omitempty"`
-	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
-	Workload string `json:"workload,omitempty"`
-	// Platform is event.AMD where the GPUs are AMD's, "" otherwise.
-	Platform string `json:"platform,omitempty"`
-	// PythonFunctions is how many calls of Python functions were recorded and left out.
-	PythonFunctions int64 `json:"python_functions,omitempty"`
+	About
 	// Method is how steps were isolated, "" where they were not.
 	Method string `json:"method,omitempty"`
 	// Window is the window of the aggregate.
@@ -42,22 +26,7 @@ type Run struct {
 	Span *[2]int64 `json:"span_ns,omitempty"`
 	// Steady describes the steady steps, nil where there are none.
 	Steady *Steady `json:"steady,omitempty"`
-	// HiddenGraphs is how many replays have one row for all their kernels.
-	HiddenGraphs int64 `json:"hidden_graphs"`
-	// Kernels and Launches count the kernels and the kernel-launch calls of the
-	// reports; kernels without any launch were recorded without the API calls.
-	Kernels  int64 `json:"kernels"`
-	Launches int64 `json:"launches"`
-	// Markers is the number of forward-step marker ranges of the ranks, 0 where
-	// the reports do not say or other ranges were asked for. Of a choice of steps it is
-	// the share of them that the chosen steps have of all.
-	Markers int64 `json:"markers,omitempty"`
-	// NoSteps tells that steps were looked for and none found; LostEvents that
-	// the profiler said that it lost CUDA events; StartOnly that a trace has no forward
-	// step but the first after the profiler started.
-	NoSteps    bool `json:"no_steps,omitempty"`
-	LostEvents bool `json:"lost_events,omitempty"`
-	StartOnly  bool `json:"start_only,omitempty"`
+	Recorded
 	// RequestWait is the idle time of each scope during which launching threads wait for
 	// requests, in ns over all GPUs: in a call of the system that waits, inside a range
 	// that fetches requests. Null where calls of the system were not recorded on all ranks,
@@ -77,6 +46,47 @@ type Run struct {
 	Apart []Row `json:"apart,omitempty"`
 	// Warnings are those of the reports.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// About is what a run is called, and what recorded it.
+type About struct {
+	// Label is what the run is called, "" for nothing.
+	Label string `json:"label,omitempty"`
+	// Tags are what else the user says of it, such as version and commit.
+	Tags map[string]string `json:"tags,omitempty"`
+	// Time is when the first report began, in ns since 1970, 0 where that is not known.
+	Time int64 `json:"time_ns,omitempty"`
+	// Of says of what reports the figures are, nil in rows of a version that did not know it.
+	Of *event.Provenance `json:"of,omitempty"`
+	// Source is what recorded the reports, such as "nsys" or "torch", "" where the header
+	// does not say or they differ.
+	Source string `json:"source,omitempty"`
+	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	Workload string `json:"workload,omitempty"`
+	// Platform is event.AMD where the GPUs are AMD's, "" otherwise.
+	Platform string `json:"platform,omitempty"`
+	// PythonFunctions is how many calls of Python functions were recorded and left out.
+	PythonFunctions int64 `json:"python_functions,omitempty"`
+}
+
+// Recorded is what the reports of a run hold, and lack.
+type Recorded struct {
+	// HiddenGraphs is how many replays have one row for all their kernels.
+	HiddenGraphs int64 `json:"hidden_graphs"`
+	// Kernels and Launches count the kernels and the kernel-launch calls of the
+	// reports; kernels without any launch were recorded without the API calls.
+	Kernels  int64 `json:"kernels"`
+	Launches int64 `json:"launches"`
+	// Markers is the number of forward-step marker ranges of the ranks, 0 where
+	// the reports do not say or other ranges were asked for. Of a choice of steps it is
+	// the share of them that the chosen steps have of all.
+	Markers int64 `json:"markers,omitempty"`
+	// NoSteps tells that steps were looked for and none found; LostEvents that
+	// the profiler said that it lost CUDA events; StartOnly that a trace has no forward
+	// step but the first after the profiler started.
+	NoSteps    bool `json:"no_steps,omitempty"`
+	LostEvents bool `json:"lost_events,omitempty"`
+	StartOnly  bool `json:"start_only,omitempty"`
 }
 
 // Target is what to begin with, as package gap found it.

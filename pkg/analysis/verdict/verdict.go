@@ -82,17 +82,7 @@ type Report struct {
 	Borderline []string `json:"borderline"`
 	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
 	Window string `json:"scope"`
-	// The figures from here to OverDetails are those of the aggregate: of the metrics
-	// that vote, OverCount of ApplicableCount are over their limits.
-	Metrics         Metrics   `json:"aggregate_metrics"`
-	Intervals       Intervals `json:"intervals"`
-	OverCount       int       `json:"crossed_count"`
-	ApplicableCount int       `json:"applicable_count"`
-	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
-	// kernels take so much of the busy time that idle GPUs may be counted as busy.
-	HostPrepConfirmed bool  `json:"host_prep_confirmed"`
-	NCCLCaveat        bool  `json:"nccl_caveat"`
-	OverDetails       Votes `json:"crossed_details"`
+	Aggregate
 	// Reported are the metrics of the aggregate without a vote.
 	Reported Reported `json:"reported"`
 	// RaisedBy is host_bound_ratio of a YES that would be none without the time that GPUs wait
@@ -102,13 +92,7 @@ type Report struct {
 	Collectives *metric.Collectives `json:"collectives,omitempty"`
 	Phases      Phases              `json:"phases"`
 	Steps       Steps               `json:"steps"`
-	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
-	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
-	// time. Both are null without a YES, and where calls of the system's libraries were not
-	// recorded on all ranks; LowLoadUnknown says why in a YES, else it is "".
-	IsLowLoad      *bool    `json:"low_load"`
-	Waits          *LowLoad `json:"request_wait,omitempty"`
-	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
+	LoadCheck
 	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
 	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
 	Training bool   `json:"training"`
@@ -120,6 +104,36 @@ type Report struct {
 	Warnings []string       `json:"warnings"`
 	Handoff  report.Handoff `json:"optimization_handoff"`
 
+	basis
+}
+
+// Aggregate are the figures of the whole window: of the metrics that vote, OverCount of
+// ApplicableCount are over their limits.
+type Aggregate struct {
+	Metrics         Metrics   `json:"aggregate_metrics"`
+	Intervals       Intervals `json:"intervals"`
+	OverCount       int       `json:"crossed_count"`
+	ApplicableCount int       `json:"applicable_count"`
+	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
+	// kernels take so much of the busy time that idle GPUs may be counted as busy.
+	HostPrepConfirmed bool  `json:"host_prep_confirmed"`
+	NCCLCaveat        bool  `json:"nccl_caveat"`
+	OverDetails       Votes `json:"crossed_details"`
+}
+
+// LoadCheck says whether a YES is one for want of requests.
+type LoadCheck struct {
+	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
+	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
+	// time. Both are null without a YES, and where calls of the system's libraries were not
+	// recorded on all ranks; LowLoadUnknown says why in a YES, else it is "".
+	IsLowLoad      *bool    `json:"low_load"`
+	Waits          *LowLoad `json:"request_wait,omitempty"`
+	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
+}
+
+// basis is what a verdict rests on.
+type basis struct {
 	// Of says of what reports the figures are, nil where the metric rows do not say.
 	Of *event.Provenance `json:"-"`
 	// Scopes are the verdicts of the scopes, the aggregate first.
@@ -196,7 +210,7 @@ const FirstLaunch = "launch"
 // Thresholds have been checked. INCONCLUSIVE goes before everything else; what was measured
 // is in the report all the same. A phase can make the verdict YES, and never NO.
 func Decide(res *metric.Result, th Thresholds) *Report {
-	r := &Report{run: &res.Run, samples: res.Samples, Warnings: []string{}, Window: res.Window, Label: res.Label, Of: res.Of}
+	r := &Report{Warnings: []string{}, Window: res.Window, Label: res.Label, basis: basis{run: &res.Run, samples: res.Samples, Of: res.Of}}
 	r.Workload, r.Training = r.run.Workload, r.run.Workload == event.Training
 	r.Scopes = append(r.Scopes, classify(metric.Aggregate, res.Rows, &th.Aggregate))
 	for _, name := range []string{metric.Context, metric.Generation} {
