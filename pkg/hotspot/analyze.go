@@ -170,27 +170,26 @@ func (r *Report) share(ns int64) float64 {
 // They are sorted by their own time and cut to Options.Top afterwards, so that what is
 // cut off is always the smallest.
 func (r *Report) addHotspots(g *graph, st *steps, o Options) {
-	for _, least := range []float64{leastShare * float64(r.ProfiledNs), 0} {
-		for _, f := range g.fns {
-			switch {
-			case float64(f.Ns) < least || f.Ns == 0:
-			case f.body != nil:
-				r.addLines(g, f, st, least)
-			case len(f.Lines) == 0:
-				r.addWhole(f, st, least)
-			}
-		}
-		if len(r.Hotspots) > 0 {
-			if least == 0 && o.Top == 0 {
-				o.Top = thin
-			}
-			break // otherwise time is spread thin: the longest are shown
+	for _, f := range g.fns {
+		switch {
+		case f.Ns == 0:
+		case f.body != nil:
+			r.addLines(g, f, st)
+		case len(f.Lines) == 0:
+			r.addWhole(f, st)
 		}
 	}
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int { return cmp.Compare(b.TimeUs, a.TimeUs) })
-	if o.Top > 0 && len(r.Hotspots) > o.Top {
-		r.Hotspots = r.Hotspots[:o.Top]
+	most := slices.IndexFunc(r.Hotspots, func(h Hotspot) bool { return h.Share < leastShare })
+	switch {
+	case o.Top > 0:
+		most = o.Top
+	case most == 0: // time is spread thin
+		most = thin
+	case most < 0:
+		most = len(r.Hotspots)
 	}
+	r.Hotspots = r.Hotspots[:min(most, len(r.Hotspots))]
 	for i := range r.Hotspots {
 		r.Hotspots[i].advise(g.engine, st)
 	}
@@ -201,7 +200,7 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 // Each statement's time is in one hotspot: its own, or its loop's (owners). What a callee
 // took is off, since it has hotspots of its own: so hotspots add up to the profiled time,
 // but for lines below the least share.
-func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
+func (r *Report) addLines(g *graph, f *function, st *steps) {
 	b := f.body
 	owner := b.owners(st)
 	for i := range b.stmts {
@@ -214,7 +213,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps, least float64) {
 				ns, last = lineprof.Add(ns, f.own(j)), j
 			}
 		}
-		if float64(ns) < least || ns <= 0 {
+		if ns <= 0 {
 			continue
 		}
 		h := b.hotspot(i, ns, st)
@@ -254,7 +253,7 @@ func (b *body) owners(st *steps) []int {
 
 // belongs is whether a statement in a loop is plain Python: what the loop costs.
 // A line of real work of 5 us and more each time is something that a loop without Python
-// would have to do, too.
+// would have to do, too: with it the saving of merged loops would be overstated.
 func (b *body) belongs(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if s.hits == 0 {
@@ -267,19 +266,17 @@ func (b *body) belongs(i int, st *steps) bool {
 	switch first.kind {
 	case Container, FuncCall, RedundantIter, PyLoop:
 		return !s.Comprehension && !s.isLoop()
-	case Compute:
-		return s.usPerHit() < realUs
 	}
-	return false
+	return first.kind == Compute && s.usPerHit() < realUs
 }
 
 // addWhole makes the hotspot of a function without lines: its own time, by its name.
-func (r *Report) addWhole(f *function, st *steps, least float64) {
+func (r *Report) addWhole(f *function, st *steps) {
 	ns := int64(math.Round(f.credit * float64(f.Ns)))
 	if f.ofStacks() {
 		ns = int64(math.Round(f.outer))
 	}
-	if float64(ns) < least || ns <= 0 {
+	if ns <= 0 {
 		return
 	}
 	h := Hotspot{Function: f.Name, File: f.File, Line: f.Line, LastLine: f.Line, TimeUs: float64(ns) / 1e3, Share: r.share(ns), Scope: NoScope, Hits: max(0, f.Calls)}
@@ -322,6 +319,6 @@ func (r *Report) checkSource(fns []*function) {
 		}
 	}
 	if without > 0 {
-		r.warn("the source of %s is not known (--source DIR): which of them calls which is told by hits and times alone", report.Counted(without, "function"))
+		r.warn("the source of %s is missing, so their kinds of waste are unknown: give --source DIR", report.Counted(without, "function"))
 	}
 }

@@ -55,7 +55,6 @@ type stmt struct {
 	// What is looked up again and again, and found once: see the methods of their names.
 	entered int64   // timesEntered, 0 not yet
 	turns   float64 // iterations, 0 not yet
-	left    *bool   // leaves
 	ops     *ops    // tensorOps
 	run     *run    // chained
 }

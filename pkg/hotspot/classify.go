@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // hotspot makes the hotspot of statement i, of which ns are its own: without what profiled
@@ -147,9 +145,6 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		}
 	case hasWord(s.Operators, arithmetic):
 		f.confidence, f.evidence = "medium", "arithmetic"
-		if us := s.usPerHit(); us > arraysUs {
-			f.confidence, f.evidence = "low", fmt.Sprintf("arithmetic that takes %s: large arrays, or a wait for the GPU that the line does not show", report.Micros(us))
-		}
 	default:
 		f.evidence = "nothing on the line points to waste"
 	}

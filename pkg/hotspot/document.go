@@ -93,9 +93,6 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 		s.Say("The profiles are taken for ranks of one run: of each function the largest time counts. To compare runs name them as rounds: %s",
 			report.Command("hotspots round0_before=a.txt round1_after=b.txt"))
 	}
-	if len(r.Hotspots) > 0 && !r.HasSource() {
-		s.Note(report.Warn, "The profile holds no source: say where the code is, and each line gets its kind of waste: %s", report.Command("hotspots --source DIR profile.lprof"))
-	}
 	for _, remark := range v.Remarks {
 		s.Say("%s", remark)
 	}

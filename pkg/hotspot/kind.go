@@ -61,14 +61,6 @@ func (b *kinds) kindFrom(path string, i, depth int) kind {
 	if k := b.assigned(root, i, depth); k != unknownKind {
 		return inherit(k, rest)
 	}
-	if root == "self" {
-		if at := strings.IndexAny(path[len("self"):], ".") + len("self."); at < len(path) {
-			name, rest := splitRoot(path[at:])
-			if k := b.assigned("self."+name, i, depth); k != unknownKind {
-				return inherit(k, rest)
-			}
-		}
-	}
 	if b.unhinted {
 		return unknownKind
 	}
@@ -185,12 +177,8 @@ func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 		return b.kindFrom(c.Path+"()", i, depth)
 	}
 	switch t := value[0]; {
-	case t.Kind == String && len(value) == 1:
-		return strKind
 	case t.Kind == Number && len(value) == 1:
 		return numberKind
-	case t.Text == "[" && value[len(value)-1].Text == "]":
-		return listKind
 	case t.Text == "{" && value[len(value)-1].Text == "}":
 		return dictKind
 	case t.Kind == Name && len(value) <= 5 && !slices.ContainsFunc(value, func(t Token) bool { return t.Kind == Op && t.Text != "." }):

@@ -21,9 +21,6 @@ const (
 	// plainUs is what an iteration takes in which the body does real work.
 	// Source: the method's "body a few us", ten times.
 	plainUs = 50.0
-	// arraysUs is what arithmetic takes on large arrays, or in a wait that the line does not show.
-	// Reason: Python's own takes a thousandth of it.
-	arraysUs = 1000.0
 )
 
 // Limits of counts.

@@ -34,14 +34,14 @@ func collections(over []Token) (all []string) {
 }
 
 // redundant finds another loop over what statement i goes over.
-// Not redundant are loops within one another, those of which only one runs, a collection
-// that changes between them, and those with a few items. Of two the second could go, and
+// Not redundant are loops within one another, those of which only one runs and a collection
+// that changes between them. Of two the second could go, and
 // has the finding; the first only hears of it.
 func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
 	for _, over := range s.over {
 		for _, j := range b.overBy[over] {
-			if j == i || b.stmts[j].hits == 0 || !many(b.code, i) && !many(b.code, j) {
+			if j == i || b.stmts[j].hits == 0 {
 				continue
 			}
 			if b.inside(i, j) || b.inside(j, i) || b.changed(over, min(i, j), max(i, j)) || b.exclusive(min(i, j), max(i, j)) {
@@ -55,15 +55,6 @@ func (b *body) redundant(i int) []finding {
 		}
 	}
 	return nil
-}
-
-// many is whether a loop has more than a few items, as far as hits tell.
-func many(b *code, i int) bool {
-	if b.stmts[i].Comprehension {
-		return true
-	}
-	n := b.iterations(i)
-	return n < 0 || n >= 3
 }
 
 // exclusive is whether of two statements, i ahead of j, only one runs: they are in
@@ -87,13 +78,6 @@ func (b *code) exclusive(i, j int) bool {
 
 // leaves is whether a branch ends with a statement that goes elsewhere.
 func (b *code) leaves(p int) bool {
-	if b.stmts[p].left == nil {
-		b.stmts[p].left = new(b.endsElsewhere(p))
-	}
-	return *b.stmts[p].left
-}
-
-func (b *code) endsElsewhere(p int) bool {
 	last := p
 	for j := p + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[p].Indent; j++ {
 		if b.stmts[j].parent == p {

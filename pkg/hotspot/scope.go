@@ -83,7 +83,7 @@ func (b pace) scope(i int, st *steps) Scope {
 		return PerKernel
 	case layers > 0:
 		return PerItem
-	case b.perLayerCode() || ratio >= 8 && !inLoop:
+	case b.perLayerCode():
 		return PerLayer
 	}
 	return PerItem

@@ -15,9 +15,6 @@ func (c *Catalogue) Document() *report.Document {
 		s := d.Section(string(t.Name))
 		s.Say("Severity %s. The line %s.", string(t.Severity), t.What)
 		s.Say("Evidence: %s. Source: %s", t.Evidence, t.Source)
-		if calls := c.calls(t.Name); calls != "" {
-			s.Say("Recognised by: %s.", calls)
-		}
 		for _, o := range c.Remedies {
 			if o.Type == t.Name {
 				only := strings.Join(append(o.Evidence, o.Sub), " ")
@@ -30,19 +27,4 @@ func (c *Catalogue) Document() *report.Document {
 		}
 	}
 	return d
-}
-
-// calls are the calls and methods that point to a type.
-func (c *Catalogue) calls(t Type) string {
-	var names []string
-	for _, i := range c.Indicators {
-		if i.Type != t {
-			continue
-		}
-		names = append(names, i.Calls...)
-		for _, m := range i.Methods {
-			names = append(names, "."+m)
-		}
-	}
-	return strings.Join(names, ", ")
 }
