@@ -285,6 +285,11 @@ func TestHotspotsFormats(t *testing.T) {
 		t.Errorf("csv with --source: no source text:\n%s", out)
 	}
 	folder := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
+	for _, unit := range []string{"line", "function", "round"} {
+		for row := range strings.Lines(string(must(t, nil, "hotspots", folder, "--by", unit, "--format", "jsonl"))) {
+			validate(t, row)
+		}
+	}
 	if out := string(must(t, nil, "hotspots", folder, "--by", "round", "--format", "csv")); strings.Count(out, "\n") != 5 {
 		t.Errorf("rounds as rows:\n%s", out)
 	}

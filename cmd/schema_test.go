@@ -21,11 +21,15 @@ var schemas = map[string][]string{
 	"gaps/1":     {"gaps"},
 	"whatif/1":   {"whatif"},
 	"hotspots/1": {"hotspots"},
+	"rounds/1":   {"hotspots", "--format", "jsonl", "--by", "round"},
 	"types/1":    {"hotspots", "--types"},
 	"doctor/1":   {"nsys2arrow", "--doctor"},
 	"brief/1":    {"verdict", "--brief"},
 	"events/2":   {"isolate"},
 	"metrics/2":  {"metrics"},
+
+	"hotspot_lines/1":     {"hotspots", "--format", "jsonl"},
+	"hotspot_functions/1": {"hotspots", "--format", "jsonl", "--by", "function"},
 }
 
 // TestSchemas keeps the schemas that the commands print: a key that is gone, or has another name,

@@ -28,13 +28,13 @@ const (
 // writes is what a command can write. JSON is that of rows, one in a line, or that of a
 // report, which has a contract of its own.
 type writes struct {
-	rows   []string            // the formats of rows
-	report []string            // those of a report
-	asked  string              // the flag that asks for the report, "" where the report is what is written by default
-	must   bool                // without that flag there is no report, otherwise a format of it will do
-	brief  bool                // there is a brief report
-	json   contract            // the JSON of the report
-	row    func() *table.Table // an empty table of the rows, where all JSON is of rows
+	rows   []string                     // the formats of rows
+	report []string                     // those of a report
+	asked  string                       // the flag that asks for the report, "" where the report is what is written by default
+	must   bool                         // without that flag there is no report, otherwise a format of it will do
+	brief  bool                         // there is a brief report
+	json   contract                     // the JSON of the report
+	row    func(*cli.Call) *table.Table // an empty table of the rows that a call asks for, nil where their JSON has no schema
 }
 
 var (
@@ -55,7 +55,7 @@ var outputs = map[string]*writes{
 	"verdict":     {report: documents, brief: true, json: verdictJSON},
 	"diff":        {rows: resultRows, report: documents, brief: true, json: diffJSON},
 	"gaps":        {rows: resultRows, report: documents, brief: true, json: gapsJSON},
-	"hotspots":    {rows: resultRows, report: documents, brief: true, json: hotspotsJSON},
+	"hotspots":    {rows: resultRows, report: documents, brief: true, json: hotspotsJSON, row: hotspotRow},
 }
 
 // formatOf are the formats that the end of a file's name stands for; .txt is text

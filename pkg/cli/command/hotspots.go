@@ -194,6 +194,12 @@ func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table
 	return rep.HotspotRows(p.IsSet("source"))
 }
 
+// hotspotRow is an empty table of the rows of a call.
+func hotspotRow(c *cli.Call) *table.Table {
+	p := &profiling{Plan: &Plan{Call: c}}
+	return p.rows(&hotspot.Report{}, &round.Result{})
+}
+
 // evidence reads what a trace says, nil where none is given.
 func (p *profiling) evidence() (*hotspot.Trace, error) {
 	path := p.String("evidence")

@@ -87,22 +87,31 @@ func schemaOf(of reflect.Type, own map[reflect.Type]*jsonschema.Schema) *jsonsch
 // schema is the JSON Schema of a contract.
 func (c contract) schema() *jsonschema.Schema {
 	s := schemaOf(c.of, ownJSON)
-	s.Properties["schema"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](c.name), Description: "the name and version of this form"}
+	addName(s, c.name)
+	return published(c.name, s)
+}
+
+// addName puts the name of a form before the keys of its schema.
+func addName(s *jsonschema.Schema, name string) {
+	s.Properties["schema"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](name), Description: "the name and version of this form"}
 	s.PropertyOrder = append([]string{"schema"}, s.PropertyOrder...)
 	s.Required = append([]string{"schema"}, s.Required...)
-	return published(c.name, s)
 }
 
 // rowSchema is the JSON Schema of a row, which is a line of JSON, of tables like t.
 func rowSchema(t *table.Table) *jsonschema.Schema {
 	types := map[table.Type]string{table.Text: "string", table.Int: "integer", table.Float: "number", table.Bool: "boolean"}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	name := fmt.Sprintf("%s/%d", t.Schema, t.Version)
+	if t.Named {
+		addName(s, name)
+	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		s.Properties[c.Name] = &jsonschema.Schema{Types: []string{"null", types[c.Type]}}
 		s.PropertyOrder = append(s.PropertyOrder, c.Name)
 	}
-	return published(fmt.Sprintf("%s/%d", t.Schema, t.Version), s)
+	return published(name, s)
 }
 
 // published is a schema as it is printed: with what it is called and of what draft, open to keys
@@ -214,10 +223,10 @@ func writeSchema(c *cli.Call, command string) error {
 		s = outliersJSON.schema()
 	case c.Has("types") && c.Bool("types"):
 		s = typesJSON.schema()
-	case w.json.of != nil && (!w.must || c.Bool(w.asked)):
+	case w.json.of != nil && (!w.must || c.Bool(w.asked)) && (w.row == nil || c.String("format") != formatJSONL):
 		s = w.json.schema()
 	default:
-		s = rowSchema(w.row())
+		s = rowSchema(w.row(c))
 	}
 	return c.Output(func(out io.Writer) error {
 		e := json.NewEncoder(out)
@@ -227,8 +236,8 @@ func writeSchema(c *cli.Call, command string) error {
 }
 
 // eventRow is a table of events without rows, metricRow one of metrics.
-func eventRow() *table.Table {
+func eventRow(*cli.Call) *table.Table {
 	const all = event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols
 	return table.FromEvents(&event.Header{Columns: all}, &event.Batch{})
 }
-func metricRow() *table.Table { return new(metric.Result).Table() }
+func metricRow(*cli.Call) *table.Table { return new(metric.Result).Table() }

@@ -81,6 +81,8 @@ type Table struct {
 	// Schema names what the rows are, Version the version of that.
 	Schema  string
 	Version int
+	// Named rows say both where they are JSON: "schema": "NAME/VERSION" is their first key.
+	Named bool
 	// Meta are further values about the whole table, by key.
 	Meta    map[string]string
 	Columns []Column

@@ -56,7 +56,7 @@ func (w *Writer) Write(t *Table) error {
 	}
 	if w.keys == nil {
 		w.fields = fields
-		w.begin()
+		w.begin(t)
 	}
 	if !slices.Equal(fields, w.fields) {
 		return fmt.Errorf("table %s has other columns than the one before it", t.Schema)
@@ -86,8 +86,8 @@ func (w *Writer) Write(t *Table) error {
 	return w.flushLine()
 }
 
-// begin makes the keys of w.fields, and of CSV the line of names.
-func (w *Writer) begin() {
+// begin makes the keys of t's fields, and of CSV the line of names.
+func (w *Writer) begin(t *Table) {
 	w.keys = []string{}
 	for i, f := range w.fields {
 		switch {
@@ -99,8 +99,11 @@ func (w *Writer) begin() {
 		}
 		w.line = appendField(w.line, []byte(f.Name))
 	}
-	if w.format == CSV {
+	switch {
+	case w.format == CSV:
 		w.line = append(w.line, '\n')
+	case t.Named && len(w.keys) > 0:
+		w.keys[0] = fmt.Sprintf(`"schema":"%s/%d",`, t.Schema, t.Version) + w.keys[0]
 	}
 }
 
