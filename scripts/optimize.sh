@@ -12,8 +12,8 @@
 #	--trace CMD     records a trace of the same load without the profiler, with nsys or PyTorch's
 #	                profiler, at $TRACE_FILE, whose name it may end as it likes. Then what
 #	                each line brings is predicted by replaying it, and compared with what came
-#	--double CMD    the benchmark with twice the batch, once, where there is no trace: if a step
-#	                takes hardly longer, the GPUs had time left
+#	--double CMD    the benchmark with twice the batch, where there is no trace: says whether most
+#	                of a step grows with the batch
 #	--bench-runs N  benchmark runs per round (3): with several there is an interval
 #	--change CMD    makes the next change and prints its name (letters, digits, "_") as
 #	                its last line; status 3: no change is left. Without it the script
@@ -278,41 +278,48 @@ predict() {
 	[ "$number" = 0 ] || kept_json "$folder/$(round).moved.json" "$tracediff" "$(traces "$(cat "$folder/kept")")" "$(traces "$(round)")"
 }
 
-# double_batch runs the benchmark with twice the batch, of the baseline alone.
-double_batch() {
-	[ -n "$double" ] && [ -n "$bench" ] && [ "$number" = 0 ] || return 0
-	say "DOUBLE the batch"
-	rm -f "$folder/double.json"
-	BENCH_FILE="$folder/double.json" run "$double" || die "the benchmark with twice the batch failed" "" 1
-	[ -s "$folder/double.json" ] || die "no benchmark at \$BENCH_FILE" "the command of --double has to write its JSON there" 1
-	local first
-	first=$(files_of | sed -n 1p)
-	"$hotspots" round0_once="$first" round1_twice="$first" --bench "round0=$folder/$(round).bench.1.json" --bench "round1=$folder/double.json" --by round --format csv |
-		awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) if ($i == "tpot_ms") at = i; next} {t[NR] = at ? $at : ""}
-			END {
-				if (!(t[2] > 0 && t[3] > 0)) {print "no TPOT in both: it cannot tell"; exit}
-				r = t[3] / t[2]
-				printf "a step takes %.2f times as long with twice the batch: ", r
-				if (r < 1.25) print "what a request costs does not set the pace. The host does, or the GPU reads its weights: only a trace tells them apart"
-				else if (r > 1.75) print "what each request costs sets the pace, on the GPU or on the host"
-				else print "it cannot tell"
-			}' >"$folder/double.txt"
-	say "DOUBLE: $(cat "$folder/double.txt")"
-}
-
-bench_round() {
-	[ -n "$bench" ] || return 0
+# measure runs a benchmark as often as --bench-runs says.
+measure() { # what it is, command, files but for their ends
 	local k
 	for ((k = 1; k <= bench_runs; k++)); do
-		say "BENCHMARK $(round), run $k of $bench_runs"
+		say "$1 $(round), run $k of $bench_runs"
 		rm -f "$folder/bench.new"
-		BENCH_FILE="$folder/bench.new" run "$bench" || {
+		BENCH_FILE="$folder/bench.new" run "$2" || {
 			failing "the benchmark failed"
 			die "the benchmark failed" "it is run again by the next call" 1
 		}
 		[ -s "$folder/bench.new" ] || die "no benchmark at \$BENCH_FILE" "the command has to write its JSON there" 1
-		mv "$folder/bench.new" "$folder/$(round).bench.$k.json"
+		mv "$folder/bench.new" "$3.$k.json"
 	done
+}
+
+bench_round() { [ -z "$bench" ] || measure BENCHMARK "$bench" "$folder/$(round).bench"; }
+
+# double_batch runs the benchmark with twice the batch, of the baseline alone. A step takes a + b*B
+# with a batch of B, so by how much it gets longer is the part of it that grows with the batch:
+# the larger part where the 95 % interval over the runs is above half of a step.
+double_batch() {
+	[ -n "$double" ] && [ -n "$bench" ] && [ "$number" = 0 ] || return 0
+	measure DOUBLE "$double" "$folder/double"
+	local first files=() k
+	first=$(files_of | sed -n 1p)
+	for ((k = 1; k <= bench_runs; k++)); do
+		files+=(--bench "round0=$folder/$(round).bench.$k.json" --bench "round1=$folder/double.$k.json")
+	done
+	"$hotspots" round0_once="$first" round1_twice="$first" "${files[@]}" --format json |
+		awk '{gsub(/[",:\[]/, "")} $1 == "name" {twice = $2 == "round1_twice"} $1 == "metric" {tpot = twice && $2 == "tpot_ms"}
+			tpot && $1 == "change_pct" {by = $2}
+			tpot && $1 == "change_interval_pct" && $2 == "" {getline low; getline high; tpot = 0}
+			END {
+				if (by == "" || by == "null") {print "no TPOT in both: cannot tell"; exit}
+				printf "with twice the batch a step takes %+.0f %%", by
+				if (low == "") {print ": cannot tell from single runs, give --bench-runs 3"; exit}
+				printf " (95 %% interval %+.0f to %+.0f %%): ", low, high
+				if (high + 0 < 50) print "most of a step does not depend on the batch. That is host work or the GPU reading its weights: only a trace tells them apart"
+				else if (low + 0 > 50) print "most of a step grows with the batch, on the GPU or on the host"
+				else print "cannot tell"
+			}' >"$folder/double.txt"
+	say "DOUBLE: $(cat "$folder/double.txt")"
 }
 
 # note appends what is known of the round to notes.toml, once.
