@@ -34,7 +34,11 @@ func (s *shaped) write(t *testing.T, dir string) string {
 	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{file: worker, "frontend.py": string(readFile(t, filepath.Join(toy, "frontend.py")))} {
+	files := map[string]string{file: worker}
+	for _, name := range []string{"frontend.py", "changes.py"} {
+		files[name] = string(readFile(t, filepath.Join(toy, name)))
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -86,9 +90,9 @@ func (s *shaped) loop(t *testing.T, python string) (off []string) {
 	file := s.write(t, o.dir)
 	o.env = append(o.env, strings.TrimSpace(string(must(t, nil, "hotspots", "--targets", s.engine))))
 	engine := python + " frontend.py " + s.module
-	out := o.must(t, "--profile", python+" "+filepath.Join(root, "scripts", "profile_lines.py")+` -f "$HOSTBOUND_LINES" -o "$HOSTBOUND_LINES_PATH" -- env TOY_STEPS=120 `+engine+" run",
-		"--trace", `TOY_STEPS=120 TOY_TRACE="$TRACE_FILE" `+engine+" run", "--test", engine+" test",
-		"--change", python+" frontend.py "+file+" change ${ROUND#round}")
+	out := o.must(t, "--profile", python+" "+filepath.Join(root, "scripts", "profile_lines.py")+` -f "$HOSTBOUND_LINES" -o "$HOSTBOUND_LINES_PATH" -- env TOY_STEPS=120 `+engine,
+		"--trace", `TOY_STEPS=120 TOY_TRACE="$TRACE_FILE" `+engine, "--test", engine,
+		"--change", python+" changes.py worker "+file+" ${ROUND#round}")
 
 	// the first analysis has the three wastes, those that bring most first
 	var first, end struct {

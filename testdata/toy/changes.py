@@ -1,9 +1,9 @@
-"""Takes the wastes out of a copy of engine.py: `changes.py FILE ROUND` makes the change
-of that round and prints its name; with status 3 where there is none left."""
+"""Takes the wastes out of a copy of engine.py or worker.py: `changes.py engine FILE ROUND` makes
+the change of that round and prints its name; with status 3 where there is none left."""
 
 import sys
 
-CHANGES = [
+ENGINE = [
     ("no_dump",
      "        dump = json.dumps([request.tokens for request in requests])\n"
      "        if self.debug:\n"
@@ -42,11 +42,18 @@ CHANGES = [
      '        return {"lengths": lengths, "last_tokens": last_tokens}\n'),
 ]
 
+WORKER = [
+    ("no_dump", "        dump = json.dumps(self.states)\n        if self.debug:\n            self.log.append(dump)\n", ""),
+    ("no_snapshot", "        snapshot = pickle.dumps(self.tables)\n        if self.debug:\n            self.log.append(snapshot)\n", ""),
+    ("done_set", "self.done = [100_000 + i for i in range(500)]", "self.done = {100_000 + i for i in range(500)}"),
+]
 
-def main(path, number):
-    if int(number) > len(CHANGES):
+
+def main(engine, path, number):
+    changes = {"engine": ENGINE, "worker": WORKER}[engine]
+    if int(number) > len(changes):
         sys.exit(3)
-    name, old, new = CHANGES[int(number) - 1]
+    name, old, new = changes[int(number) - 1]
     with open(path) as f:
         text = f.read()
     if text.count(old) != 1:

@@ -1,7 +1,6 @@
 """The frontend of a toy engine: it asks its worker, another process, for steps.
 
-`frontend.py MODULE run` takes TOY_STEPS steps; `frontend.py MODULE test` checks what comes
-back; `frontend.py FILE change N` makes change number N to the worker, and prints its name.
+`frontend.py MODULE` takes TOY_STEPS steps, and checks what comes back.
 """
 
 import importlib
@@ -10,12 +9,6 @@ import os
 import sys
 
 sys.dont_write_bytecode = True  # a change within a second must count
-
-CHANGES = [
-    ("no_dump", "        dump = json.dumps(self.states)\n        if self.debug:\n            self.log.append(dump)\n", ""),
-    ("no_snapshot", "        snapshot = pickle.dumps(self.tables)\n        if self.debug:\n            self.log.append(snapshot)\n", ""),
-    ("done_set", "self.done = [100_000 + i for i in range(500)]", "self.done = {100_000 + i for i in range(500)}"),
-]
 
 
 def serve(module, steps):
@@ -32,22 +25,7 @@ def serve(module, steps):
     return results
 
 
-def change(path, number):
-    if int(number) > len(CHANGES):
-        sys.exit(3)
-    name, old, new = CHANGES[int(number) - 1]
-    with open(path) as f:
-        text = f.read()
-    if text.count(old) != 1:
-        sys.exit(f"{path}: not the code that {name} changes")
-    with open(path, "w") as f:
-        f.write(text.replace(old, new))
-    print(name)
-
-
 if __name__ == "__main__":
     sys.path.insert(0, os.getcwd())
-    if sys.argv[2] == "change":
-        change(sys.argv[1], sys.argv[3])
-    elif len(set(serve(sys.argv[1], int(os.environ.get("TOY_STEPS", "10"))))) != 1:
+    if len(set(serve(sys.argv[1], int(os.environ.get("TOY_STEPS", "10"))))) != 1:
         sys.exit("steps differ in their answers")

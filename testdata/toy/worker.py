@@ -1,7 +1,7 @@
 """The worker of a toy engine, of which a frontend in another process asks steps: `frontend.py`.
 
 The names in capitals become those of an engine: a class, its functions in the order of a step,
-and the marker of a step. Three lines are a waste of time, in three functions; `frontend.py`
+and the marker of a step. Three lines are a waste of time, in three functions; `changes.py`
 takes them out. A GPU is made up: it runs kernels one after the other, and the clock is the
 CPU time of this thread, to which waits for the GPU are added: others on the machine are not in it.
 """
