@@ -2,6 +2,7 @@ package gap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
@@ -161,6 +162,10 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 	case "unknown":
 		s.Say("Cannot tell: %s.", t.Reason)
 	default:
+		if slices.ContainsFunc(t.Ranks, func(r straggler.RankReport) bool { return r.LateUs > 0 }) {
+			s.Say("None: in most steps several ranks arrive last at some collectives, as kernels vary in length.")
+			return
+		}
 		s.Say("None: the ranks arrive together.")
 	}
 }

@@ -16,9 +16,11 @@
 // of all lateness, however few the steps: unless equal ranks would show as much by
 // chance. (Of steps that is a binomial test at 0.1 %. Of lateness it is counted by how
 // many equally late steps it is worth, (Σ late)² / Σ late²: one pause of 30 ms may be
-// more than all else and is worth one.) Otherwise stragglers rotate, or there are none,
-// when in most steps nobody is late. Steps without collectives to compare are steps in
-// which nobody is known to be late.
+// more than all else and is worth one.) Otherwise stragglers rotate, or there are none, when in
+// most steps no rank has 80 % of the lateness. Kernels vary in length, so at each collective some
+// rank is last: of equal ranks that wait for their GPUs the one that is so most has 57 % of a
+// step's lateness among two and 36 % among four; of those of which one is late by 600 us 98 %.
+// Steps without collectives to compare are steps in which nobody is known to be late.
 // What equal ranks show by chance is for steps that are independent. Where hosts do not wait for
 // one another they are not: a rank that fell behind stays behind for a while, and in 20 steps
 // may have nine in ten. It is named, since the others did wait for it ([FewSteps]).

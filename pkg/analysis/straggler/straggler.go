@@ -10,7 +10,9 @@ import (
 )
 
 // Persistence is the share of steps, or of all lateness, that a rank has to have to be
-// named, quiet the share of steps without a straggler for there to be none.
+// named, and the share of a step's lateness for it to be late in that step and not only last
+// at some collectives, as one rank always is; quiet is the share of steps without such a rank for
+// there to be none.
 const (
 	Persistence = 0.8
 	quiet       = 0.5
@@ -62,6 +64,7 @@ type Result struct {
 	PerName []Name
 
 	squares float64 // of each rank's lateness in each step
+	ofOne   int     // steps in which one rank has nearly all lateness
 }
 
 // Summary sums up a rank over all matched collectives.
@@ -266,7 +269,9 @@ func (s *summing) endStep() {
 	if s.step.Step < 0 {
 		return
 	}
+	var sum int64
 	for r, ns := range s.late {
+		sum += ns
 		s.res.Ranks[r].Late += ns
 		s.res.squares += float64(ns) * float64(ns)
 		if ns > s.step.Late {
@@ -275,6 +280,9 @@ func (s *summing) endStep() {
 	}
 	if s.step.Straggler >= 0 {
 		s.res.Ranks[s.step.Straggler].Straggler++
+	}
+	if float64(s.step.Late) > Persistence*float64(sum) {
+		s.res.ofOne++
 	}
 	s.res.PerStep = append(s.res.PerStep, s.step)
 	clear(s.late)
@@ -324,11 +332,9 @@ func (s *summing) add(ev *collective.Meeting, windows []Window) {
 // conclude says whether one rank is the straggler.
 func (res *Result) conclude() {
 	often, most := -1, -1 // the straggler of most steps, the one with most lateness
-	quietSteps := res.Window
 	var late, total float64
 	for r := range res.Ranks {
 		s := &res.Ranks[r]
-		quietSteps -= s.Straggler
 		total += float64(s.Late)
 		if s.Straggler > 0 && (often < 0 || s.Straggler > res.Ranks[often].Straggler) {
 			often = r
@@ -346,7 +352,7 @@ func (res *Result) conclude() {
 		res.Kind = Persistent
 	case late > Persistence*total && res.concentrated(late/total):
 		res.Kind, who = Persistent, most
-	case float64(quietSteps) > quiet*float64(res.Window):
+	case float64(res.Window-res.ofOne) > quiet*float64(res.Window):
 		return
 	default:
 		res.Kind = Rotating

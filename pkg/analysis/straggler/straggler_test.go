@@ -123,6 +123,7 @@ func TestFind(t *testing.T) {
 		{"drifting clocks", run{ranks: 3, steps: 400, late: second, offset: drift, noise: 3000}, Persistent, 1},
 		{"alike", run{ranks: 3, steps: 40, offset: off, noise: 3000}, Nobody, -1},
 		{"alike, drifting clocks", run{ranks: 3, steps: 400, offset: drift, noise: 3000}, Nobody, -1},
+		{"last at some collectives each", run{ranks: 3, steps: 60, report: func(int) int { return 0 }}, Nobody, -1},
 		{"rotating", run{ranks: 3, steps: 60, late: func(rng *rand.Rand, step, rank int) int64 {
 			if step%3 == rank {
 				return 400_000
