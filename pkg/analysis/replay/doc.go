@@ -63,7 +63,10 @@
 // # Intervals
 //
 // An interval is that over steps, as much wider as predictions were off on runs whose truth is
-// known, and it holds both answers where the run can be read in two ways.
+// known, and it holds both answers where the run can be read in two ways. Where steps begin and end
+// with the host's ranges, a host that is let run further ahead of its GPU begins the last step of the
+// run sooner, once: what that is in the mean of these steps is in the interval, and not in the
+// estimate, which is of runs that go on.
 //
 // # For findings
 //

@@ -113,6 +113,7 @@ type predictor struct {
 type predicted struct {
 	Scenario
 	periods, keep, older []float64 // ns, of the steps that were chosen; nil where they are of no interest
+	queued               float64   // ns in the mean, see predictor.queued
 }
 
 // chosen is a step that counts: its place among the steps of the trace, the one after it
@@ -178,8 +179,8 @@ func (t *Trace) whole() (all []chosen) {
 }
 
 // periods returns the periods in each scenario of a pass, ns.
-func (p *predictor) periods(e *pass) [][]float64 {
-	all := make([][]float64, e.n)
+func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
+	all = make([][]float64, e.n)
 	for s := range all {
 		all[s] = make([]float64, len(p.chosen))
 		for i, c := range p.chosen {
@@ -206,16 +207,18 @@ func (p *predictor) periods(e *pass) [][]float64 {
 		}
 	}
 	if e.steps.byRange {
-		p.queued(e, all)
+		return all, p.queued(e, all)
 	}
-	return all
+	return all, make([]float64, e.n)
 }
 
 // queued takes back what steps gained by running further ahead alone. Where steps begin and end
 // with the host's ranges, a host without a wait ends long before its GPU: the work that is still
 // queued after the last step of a segment, and was not in the recording, is time that its steps
-// need all the same. It is given back to them in proportion to what each gained.
-func (p *predictor) queued(e *pass, periods [][]float64) {
+// need all the same. It is given back to them in proportion to what each gained. In a run that is as
+// short, steps would take that much less still: how much that is, ns in the mean, it returns, for
+// intervals.
+func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 	of := make([][]int, len(e.procs)) // steps of the benchmark segment, in order
 	for _, k := range e.steps.order {
 		q := p.t.steps[k].process
@@ -236,13 +239,21 @@ func (p *predictor) queued(e *pass, periods [][]float64) {
 			}
 		}
 	}
+	queued := make([]float64, e.n)
 	for s := range periods {
+		n := 0
 		for i, c := range p.chosen {
 			if c.step >= 0 {
-				periods[s][i] += share[p.t.steps[c.step].process][s] * max(0, periods[0][i]-periods[s][i])
+				late := share[p.t.steps[c.step].process][s] * max(0, periods[0][i]-periods[s][i])
+				periods[s][i] += late
+				if c.steady || p.all {
+					queued[s], n = queued[s]+late, n+1
+				}
 			}
 		}
+		queued[s] /= float64(max(n, 1))
 	}
+	return queued
 }
 
 // segment is the first and the last step of a process's benchmark segment, ok false without.
@@ -308,7 +319,7 @@ func (p *predictor) add(all ...Scenario) error {
 	if err != nil {
 		return err
 	}
-	periods := p.periods(e)
+	periods, queued := p.periods(e)
 	p.now, p.unexplained = periods[0], e.gpu.unexplained
 	var older [][]float64
 	if p.know.oldest != p.know.age {
@@ -317,10 +328,10 @@ func (p *predictor) add(all ...Scenario) error {
 		if e, err = p.pass(run, &know); err != nil {
 			return err
 		}
-		older = p.periods(e)
+		older, _ = p.periods(e)
 	}
 	for k, next := 0, 1; k < len(all); k++ {
-		row := predicted{Scenario: all[k], periods: periods[next]}
+		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
 		if all[k].Typical != nil {
 			p.typical(all[k].Typical, row.periods)
 		}
@@ -535,11 +546,11 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 	ci := p.spread(row.periods)
 	now := p.mean(p.now) / 1e3
 	gain := now - p.mean(row.periods)/1e3
-	if ci == nil || slices.Equal(p.now, row.periods) {
+	if ci == nil || row.queued == 0 && slices.Equal(p.now, row.periods) {
 		return ci
 	}
 	off := offStep*now + offGain*math.Abs(gain)
-	ci[0], ci[1] = ci[0]-off, ci[1]+off
+	ci[0], ci[1] = ci[0]-off, ci[1]+row.queued/1e3+off
 	for _, other := range [][]float64{row.keep, row.older} {
 		if v := p.otherwise(other, 1e3*(now-gain), 1e3*now); v != nil {
 			ci[0], ci[1] = min(ci[0], now-*v-off), max(ci[1], now-*v+off)
