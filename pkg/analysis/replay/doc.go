@@ -21,7 +21,8 @@
 // A unit is a row of GPU work; its predecessor is, of the rows of its stream that started
 // earlier, the one with the latest end. It starts after its call by what it took to start
 // where the host was last, and after its predecessor by the gap there was where the stream
-// was. A unit of a replay that is not its first follows the latest of its replay that had
+// was (what it took to start is learned by the name of its call, from units that neither work of
+// their stream nor an event held back). A unit of a replay that is not its first follows the latest of its replay that had
 // ended; one that overlaps what it follows by more than 1 us keeps its distance to the start
 // of that, times its factor; one that started late, right after the end of a unit of another
 // stream, follows that one, too, where its thread made a stream wait. What none of this

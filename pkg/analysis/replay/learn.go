@@ -73,13 +73,14 @@ func newLearner(t *Trace) *learner {
 	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
 }
 
-// launch notes how long a unit took to start that waited for nothing but its call.
+// launch notes how long a unit took to start that waited for nothing but its call. What was
+// launched after its thread made a stream wait for an event may have waited for that.
 func (l *learner) launch(c *launch, u *unit, prev *unit) {
 	if u.start < c.start {
 		return
 	}
 	l.least[c.name] = min(l.least[c.name], u.start-c.start)
-	if prev != nil && prev.end > c.start {
+	if prev != nil && prev.end > c.start || c.streamWait {
 		return
 	}
 	l.all.add(u.start - c.start)

@@ -328,7 +328,11 @@ func (p *predictor) add(all ...Scenario) error {
 		if e, err = p.pass(run, &know); err != nil {
 			return err
 		}
-		older, _ = p.periods(e)
+		var late []float64
+		older, late = p.periods(e)
+		for s := range queued {
+			queued[s] = max(queued[s], late[s])
+		}
 	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
@@ -550,10 +554,11 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 		return ci
 	}
 	off := offStep*now + offGain*math.Abs(gain)
-	ci[0], ci[1] = ci[0]-off, ci[1]+row.queued/1e3+off
+	most := off + row.queued/1e3
+	ci[0], ci[1] = ci[0]-off, ci[1]+most
 	for _, other := range [][]float64{row.keep, row.older} {
 		if v := p.otherwise(other, 1e3*(now-gain), 1e3*now); v != nil {
-			ci[0], ci[1] = min(ci[0], now-*v-off), max(ci[1], now-*v+off)
+			ci[0], ci[1] = min(ci[0], now-*v-off), max(ci[1], now-*v+most)
 		}
 	}
 	return ci
