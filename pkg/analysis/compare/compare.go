@@ -83,43 +83,39 @@ func (c *Comparison) measure(baseline, target *Run) {
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
 		c.Runs = RunCount{Baseline: baseline.repeats}
-		c.base = measure(steps, nil, 1)
+		c.base = measure(steps, 1)
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
 	c.Labels[1] = target.Name
 	c.Runs = RunCount{baseline.repeats, target.repeats}
 	others := target.phase(c.opt.Phase)
-	var w weights
 	if c.opt.Match == MatchBatch {
-		w = c.match(&steps, &others)
+		c.match(&steps, &others)
 	}
 	a, b := float64(max(1, steps.n)), float64(max(1, others.n))
 	var both sync.WaitGroup
-	both.Go(func() { c.base = measure(steps, w, a/b) })
-	c.target = measure(others, w, b/a)
+	both.Go(func() { c.base = measure(steps, a/b) })
+	c.target = measure(others, b/a)
 	both.Wait()
 	c.Steady = Pair{c.base.pair(), c.target.pair()}
 }
 
-// match returns the weights of the batches that both sides have.
-func (c *Comparison) match(a, b *choice) weights {
-	w := weights{}
-	x, y := a.batches(), b.batches()
-	total := 0
+// match leaves of each batch as many steps on both sides as the side with fewer of them has,
+// evenly spread over its own.
+func (c *Comparison) match(a, b *choice) {
+	x, y, all := a.batches(), b.batches(), a.n+b.n
+	common := map[batch]int{}
 	for batch, n := range x {
-		if m := y[batch]; n > 1 && m > 1 && batch.ctx != unknown {
-			w[batch] = float64(n + m)
-			total += n + m
+		if m := min(n, y[batch]); m > 1 && batch.ctx != unknown {
+			common[batch] = m
 		}
 	}
-	for batch := range w {
-		w[batch] /= float64(total)
+	a.keep(x, common)
+	b.keep(y, common)
+	if left := float64(a.n + b.n); left > 0 && left < commonSteps*float64(all) {
+		c.warn("%.0f %% of the steps are left out: the other side has fewer with their numbers of requests", 100-100*left/float64(all))
 	}
-	if all := a.n + b.n; len(w) > 0 && float64(total) < commonSteps*float64(all) {
-		c.warn("%.0f %% of the steps have numbers of requests that are rare on the other side, and are left out", 100-100*float64(total)/float64(all))
-	}
-	return w
 }
 
 // sides returns the baseline and, where there is one, the target.

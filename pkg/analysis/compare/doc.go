@@ -14,8 +14,8 @@
 // where the numbers are not known. Package step tells them, and what row belongs to
 // what step. A step whose period is not whole (the last of a segment ends with it)
 // is left out, unless there is nothing else. Other phases can be chosen, and with MatchBatch
-// steps of equal numbers of requests are compared with one another: each batch has
-// the weight of its steps on both sides together. All figures are means over
+// steps of equal numbers of requests are compared with one another: as many of each on both
+// sides, and what differs from one number to another is no noise. All figures are means over
 // rank-steps.
 //
 //	wall       the period of a step: from its start to that of the next one in its

@@ -27,7 +27,7 @@ type common struct {
 // commonFactor tests the common operations beside their common factor, and returns the row of
 // that; ok is false where there is none.
 func (t *tester) commonFactor() (r Row, ok bool) {
-	if t.target == nil || !t.Comparable || len(t.base.samples.weight) > 1 {
+	if t.target == nil || !t.Comparable {
 		return r, false
 	}
 	all := t.common()

@@ -69,8 +69,8 @@ const (
 )
 
 // measure computes the figures of the chosen steps.
-func measure(c choice, w weights, longer float64) *side {
-	s := measureFigures(c, w, longer, len(stepFigures))
+func measure(c choice, longer float64) *side {
+	s := measureFigures(c, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	for section := range s.rows {
 		byName := map[string][]int{}
@@ -179,8 +179,8 @@ const phaseFigures = 3
 
 // measureFigures computes the figures of the chosen steps without the rows that go by name: the
 // first n of stepFigures.
-func measureFigures(c choice, w weights, longer float64, n int) *side {
-	s := &side{run: c.run, samples: newSampleTable(c, w, longer), figures: map[string]value{}}
+func measureFigures(c choice, longer float64, n int) *side {
+	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]value{}}
 	for _, f := range stepFigures[:n] {
 		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
 	}
@@ -306,7 +306,7 @@ func (s *side) operation(one *item, t *times) {
 // average is the weighted mean over all positions.
 func (s *side) average(x []float64) float64 {
 	s.samples.add(x)
-	return s.samples.mean(s.samples.all)
+	return s.samples.mean
 }
 
 // quantile returns a quantile of what is in ns, in us, nil where it is nowhere.

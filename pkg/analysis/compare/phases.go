@@ -6,8 +6,8 @@ type PhasePair struct {
 	// Baseline and Target are null where a run has no such steps.
 	Baseline *PhaseFigures `json:"baseline"`
 	Target   *PhaseFigures `json:"target"`
-	// Wall and Idle compare steps of equal numbers of requests, each number with the
-	// weight of its steps on both sides. Matched is false where there are too few of
+	// Wall and Idle compare steps of equal numbers of requests, as many of each
+	// on both sides. Matched is false where there are too few of
 	// them: both are without figures then.
 	Wall    Row  `json:"wall"`
 	Idle    Row  `json:"idle"`
@@ -55,17 +55,16 @@ func (c *tester) comparePhase(name string) PhasePair {
 	one := &tester{&Comparison{opt: c.opt}}
 	p := PhasePair{Wall: Row{Name: wall}, Idle: Row{Name: idleTime}}
 	if c.target == nil {
-		one.base = measureFigures(a, nil, 1, phaseFigures)
+		one.base = measureFigures(a, 1, phaseFigures)
 		p.Baseline = one.base.phase()
 		return p
 	}
 	b := c.target.run.phase(name)
-	w := one.match(&a, &b)
-	p.Baseline, p.Target = measureFigures(a, nil, 1, phaseFigures).phase(), measureFigures(b, nil, 1, phaseFigures).phase()
-	if len(w) == 0 || !c.Comparable {
+	p.Baseline, p.Target = measureFigures(a, 1, phaseFigures).phase(), measureFigures(b, 1, phaseFigures).phase()
+	if one.match(&a, &b); a.n == 0 || b.n == 0 || !c.Comparable {
 		return p
 	}
-	one.base, one.target = measureFigures(a, w, 1, phaseFigures), measureFigures(b, w, 1, phaseFigures)
+	one.base, one.target = measureFigures(a, 1, phaseFigures), measureFigures(b, 1, phaseFigures)
 	one.Comparable = one.base.perRank() >= minSteps && one.target.perRank() >= minSteps
 	p.Matched = one.Comparable
 	p.Wall, p.Idle = one.figureRow(wall), one.figureRow(idleTime)

@@ -118,6 +118,9 @@ type choice struct {
 	run   *Run
 	ranks []chosen
 	n     int // rank-steps
+	// matched tells that both sides have the same batches: what differs from one to another is
+	// no noise.
+	matched bool
 }
 
 // chosen is the chosen steps of a rank, in their order.
@@ -176,6 +179,22 @@ func (r *Run) phase(name string) choice {
 		return r.choose(func(p *profile) []int32 { return p.of(func(*step) bool { return true }) })
 	}
 	return r.choose(func(p *profile) []int32 { return p.steady })
+}
+
+// keep leaves so many of the steps of each batch, of which there are that many.
+func (c *choice) keep(of, some map[batch]int) {
+	c.n, c.matched = 0, true
+	for k := range c.ranks {
+		r, seen := &c.ranks[k], map[batch]int{}
+		steps := r.rank.steps.Reader()
+		r.steps = slices.DeleteFunc(slices.Clone(r.steps), func(i int32) bool {
+			s := steps.At(int(i))
+			b := batch{s.ctx, s.gen}
+			seen[b]++
+			return seen[b]*some[b]/of[b] == (seen[b]-1)*some[b]/of[b]
+		})
+		c.n += len(r.steps)
+	}
 }
 
 // batches returns how many whole steps there are of each batch.

@@ -16,44 +16,38 @@ import (
 // several runs that repeat one another each is one bin. Bins are what the variance of
 // a mean is estimated from.
 //
-// Where batches are matched each group is the steps of one batch, with a weight that
-// does not depend on how many of them this side has. Else there is one group.
+// Where batches are matched each group is the steps of one batch, and what steps contribute is
+// beyond the mean of their group. Else there is one group.
 type sampleTable struct {
-	c      choice
-	at     [][]int32 // sample of a step, by rank and step; -1: not chosen
-	n      int       // of samples
-	first  []int     // sample of each rank, and n
-	group  []int32   // by sample
-	slot   []int32   // by sample
-	bin    []int32   // by sample
-	slots  int       // steps of the longest rank, added up over runs
-	bins   int
-	runs   int       // that repeat one another
-	runOf  []int32   // by slot
-	weight []float64 // by group; they add up to 1
+	c     choice
+	at    [][]int32 // sample of a step, by rank and step; -1: not chosen
+	n     int       // of samples
+	first []int     // sample of each rank, and n
+	group []int32   // by sample
+	slot  []int32   // by sample
+	bin   []int32   // by sample
+	slots int       // steps of the longest rank, added up over runs
+	bins  int
+	runs  int     // that repeat one another
+	runOf []int32 // by slot
 
 	// Room that estimates share: so a table is for one goroutine.
-	est stat.Estimator
-	all []sums    // by group
-	u   []float64 // by bin
+	est   stat.Estimator
+	all   []sums    // by group
+	count float64   // of samples in all of them
+	mean  float64   // of these
+	u     []float64 // by bin
 }
 
 // sums is a sum over samples of a group and their number; and their mean, and what a sample
 // contributes for each unit that it lies above it.
 type sums struct{ sum, n, mean, part float64 }
 
-// weights says how much the steps of each batch count together; nil for all steps
-// the same. They add up to 1.
-type weights map[batch]float64
-
-// newSampleTable lays the chosen steps out. With weights, those of batches that have
-// none are left out. longer is how many times as many they are as those of the other side.
-func newSampleTable(c choice, w weights, longer float64) *sampleTable {
-	s := &sampleTable{c: c, weight: []float64{1}, est: stat.Estimator{Longer: longer}}
+// newSampleTable lays the chosen steps out. longer is how many times as many they are as those of
+// the other side.
+func newSampleTable(c choice, longer float64) *sampleTable {
+	s := &sampleTable{c: c, est: stat.Estimator{Longer: longer}}
 	groups := map[batch]int32{}
-	if w != nil {
-		s.weight = s.weight[:0]
-	}
 	for _, r := range c.ranks {
 		at := make([]int32, r.rank.steps.Len())
 		for i := range at {
@@ -62,21 +56,15 @@ func newSampleTable(c choice, w weights, longer float64) *sampleTable {
 		s.first = append(s.first, s.n)
 		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			g := int32(0)
-			if w != nil {
+			var b batch
+			if c.matched {
 				one := steps.At(int(i))
-				b := batch{one.ctx, one.gen}
-				share, ok := w[b]
-				if !ok {
-					continue
-				}
-				if g, ok = groups[b]; !ok {
-					g = int32(len(s.weight))
-					groups[b] = g
-					s.weight = append(s.weight, share)
-				}
+				b = batch{one.ctx, one.gen}
 			}
-			s.group = append(s.group, g)
+			if _, ok := groups[b]; !ok {
+				groups[b] = int32(len(groups))
+			}
+			s.group = append(s.group, groups[b])
 			at[i] = int32(s.n)
 			s.n++
 		}
@@ -84,7 +72,7 @@ func newSampleTable(c choice, w weights, longer float64) *sampleTable {
 	}
 	s.first = append(s.first, s.n)
 	s.putInBins()
-	s.all = make([]sums, len(s.weight))
+	s.all = make([]sums, len(groups))
 	s.u = make([]float64, s.bins)
 	return s
 }
@@ -136,10 +124,10 @@ type value struct {
 // count; with fewer than stat.MinSamples others nothing is known of its uncertainty.
 func (s *sampleTable) estimate(x []float64, scale float64) value {
 	s.add(x)
-	v := value{mean: s.mean(s.all) * scale}
+	v := value{mean: s.mean * scale}
 	s.contribute(x, scale)
 	v.est = s.uncertain(v.mean)
-	if count(s.all) < stat.MinSamples {
+	if s.count < stat.MinSamples {
 		v.est.N = 0
 	}
 	return v
@@ -155,17 +143,22 @@ func (s *sampleTable) add(x []float64) {
 			a.n++
 		}
 	}
+	sum := 0.0
+	s.count = 0
+	for g := range s.all {
+		sum, s.count = sum+s.all[g].sum, s.count+s.all[g].n
+	}
+	s.mean = sum / s.count
 }
 
 // contribute says how much the samples of each bin contribute to the mean of x, which
 // was added up, beyond their share.
 func (s *sampleTable) contribute(x []float64, scale float64) {
 	clear(s.u)
-	total := s.total(s.all)
 	for g := range s.all {
 		a := &s.all[g]
-		a.mean, a.part = a.sum/a.n, scale*s.weight[g]/total/a.n
-		if len(s.weight) > 1 && a.n > 1 {
+		a.mean, a.part = a.sum/a.n, scale/s.count
+		if s.c.matched && a.n > 1 {
 			// The mean of each batch has taken a degree of freedom.
 			a.part *= math.Sqrt(a.n / (a.n - 1))
 		}
@@ -219,47 +212,13 @@ func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 	return s.repeated(known)
 }
 
-// count is the number of samples in all groups.
-func count(of []sums) float64 {
-	n := 0.0
-	for g := range of {
-		n += of[g].n
-	}
-	return n
-}
-
-// mean returns the weighted mean of the groups that have any samples.
-func (s *sampleTable) mean(of []sums) float64 {
-	mean := 0.0
-	for g, w := range s.weight {
-		if of[g].n > 0 {
-			mean += w * of[g].sum / of[g].n
-		}
-	}
-	return mean / s.total(of)
-}
-
-// total is the weight of the groups that have any samples.
-func (s *sampleTable) total(of []sums) float64 {
-	total := 0.0
-	for g, w := range s.weight {
-		if of[g].n > 0 {
-			total += w
-		}
-	}
-	return total
-}
-
 // steps goes through the samples: the number of each and its step, which is there until the
 // next one.
 func (s *sampleTable) steps(yield func(p int, st *step) bool) {
 	p := 0
-	for k, r := range s.c.ranks {
+	for _, r := range s.c.ranks {
 		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			if s.at[k][i] < 0 {
-				continue
-			}
 			if !yield(p, steps.At(int(i))) {
 				return
 			}

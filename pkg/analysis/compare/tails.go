@@ -53,7 +53,7 @@ func (t *tester) quantileRow(name string, p float64, of func(*side) *stat.Sequen
 	d := stat.Unknown(*r.Target - *r.Baseline)
 	a, b := t.base.samples, t.target.samples
 	switch {
-	case !t.Comparable || len(a.weight) > 1 || len(b.weight) > 1:
+	case !t.Comparable:
 	case a.runs > 1 || b.runs > 1:
 		v, w := a.quantileOfRuns(x, p), b.quantileOfRuns(y, p)
 		d = stat.Compare(&v, &w)

@@ -67,7 +67,7 @@ var diffFlags = []cli.Flag{
 	{Name: "baseline-label", Usage: "call the baseline `NAME`", Check: checkLabel},
 	{Name: "target-label", Usage: "call the target `NAME`", Check: checkLabel},
 	{Name: "phase", Usage: "compare `STEPS`: steady (the default: generation steps with the most requests), context, generation or all", Values: []string{compare.Steady, compare.Context, compare.Generation, compare.All}},
-	{Name: "match", Usage: "`batch`: compare only steps with equal numbers of requests, weighted", Values: []string{compare.MatchBatch}},
+	{Name: "match", Usage: "`batch`: compare only steps with equal numbers of requests, as many on both sides", Values: []string{compare.MatchBatch}},
 	{Name: "why", Usage: "also divide idle time by why launching threads stalled: locks, sleep, files, messages, no CPU, who holds the GIL", Default: false},
 	{Name: "fail-on", Usage: "end with status 1 if there is evidence for `CONDITION`: regression, or NAME>LIMIT such as 'wall>3%' or '_update_requests>100us'; repeatable", Default: []string{}, Check: checkGate},
 	reportFlag,
