@@ -77,7 +77,7 @@ func whyNs(t *testing.T, path string) (sums map[string]int64, missing []string) 
 func TestDroppedTables(t *testing.T) {
 	path := filepath.Join(testrun.Folder(t, "TRACES"), "real", "nsys2025.3_power_iteration.sqlite")
 	whole, _ := whyNs(t, path)
-	const onCPU, calls = "when threads were on a CPU", "calls of the operating system's libraries"
+	const onCPU, calls = "CPU scheduling", "OS runtime calls"
 	has := func(sums map[string]int64, prefix string) bool {
 		for why, ns := range sums {
 			if ns > 0 && strings.HasPrefix(why, prefix) {
@@ -97,10 +97,10 @@ func TestDroppedTables(t *testing.T) {
 		"calls":       {"DROP TABLE OSRT_API", calls, []string{"os:", "blocked:file", "descheduled"}, []string{"running", "off"}},
 		"lost calls": {
 			"INSERT INTO DIAGNOSTIC_EVENT SELECT * FROM (SELECT * FROM DIAGNOSTIC_EVENT LIMIT 1); UPDATE DIAGNOSTIC_EVENT SET text = 'Not all OS runtime libraries events might have been collected.' WHERE rowid = (SELECT max(rowid) FROM DIAGNOSTIC_EVENT)",
-			"some " + calls + ": the profiler may have dropped them, and a thread shown as descheduled may have been blocked in one", nil, []string{"running", "os:", "blocked:file", "descheduled"},
+			"some " + calls + " (may have been dropped: a thread shown as descheduled may have been blocked in one)", nil, []string{"running", "os:", "blocked:file", "descheduled"},
 		},
 		"overheads": {"DROP TABLE PROFILER_OVERHEAD", "", nil, []string{"running"}},
-		"samples":   {"DROP TABLE SAMPLING_CALLCHAINS", "which functions threads ran, as the export has no stacks of its samples", nil, []string{"running"}},
+		"samples":   {"DROP TABLE SAMPLING_CALLCHAINS", "which functions threads ran (the export has no stacks of its samples)", nil, []string{"running"}},
 		"ranges":    {"DROP TABLE NVTX_EVENTS", "", nil, []string{"running"}},
 		"runs only": {"DROP TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "", nil, []string{"running"}},
 	} {

@@ -127,7 +127,7 @@ func TestRecordedFallback(t *testing.T) {
 	if err := json.Unmarshal(must(t, nil, "gaps", "../testdata/h100/eager_third.json.gz", "--format", "json"), &out); err != nil {
 		t.Fatal(err)
 	}
-	const want = "6 of 18 generation steps (33.3 %) run eagerly though the others replay a graph: steps 1, 4, 7, 10, 13, 16 of rank 0"
+	const want = "6 of 18 generation steps (33.3 %) run without a CUDA graph, though the others replay one: steps 1, 4, 7, 10, 13, 16 of rank 0"
 	if f := out.Findings; len(f) == 0 || f[0].Pattern != "GRAPH_FALLBACK" || !strings.HasPrefix(f[0].Text, want) {
 		t.Errorf("findings %+v", f)
 	}

@@ -386,9 +386,9 @@ func why(f *found, q *Question) {
 		n    int64
 		what string
 	}{
-		{f.kinds[event.Run], "when threads were on a CPU"},
-		{f.kinds[event.OS], "calls of the operating system"},
-		{f.gil, "waits for the interpreter lock"},
+		{f.kinds[event.Run], "CPU scheduling"},
+		{f.kinds[event.OS], "OS runtime calls"},
+		{f.gil, "waits for Python's GIL"},
 		{f.kinds[event.Sample] + f.kinds[event.Backtrace], "stacks"},
 	} {
 		if one.n > 0 {
@@ -426,12 +426,12 @@ func collected(f *found, q *Question) {
 		q.Because = report.Counted(f.gc, "range") + " of collections"
 		q.keep.Collections = true
 	case f.kinds[event.Sample] > 0:
-		q.Can, q.Because = InPart, "by samples of the CPU: there are no ranges of collections"
+		q.Can, q.Because = InPart, "from CPU samples: no collection is marked by a range"
 	default:
-		q.Can, q.Because = No, "there are no ranges of collections and no samples of the CPU"
+		q.Can, q.Because = No, "no collection is marked by a range, and there are no CPU samples"
 	}
 	if q.Can != Yes {
-		q.Instead = f.host(f.marks(), "record with Nsight Systems, whose samples of the CPU show them")
+		q.Instead = f.host(f.marks(), "record with Nsight Systems: its CPU samples show them")
 		q.record = &report.CaptureOptions{Collections: true, Host: f.torch}
 	}
 }
@@ -441,7 +441,7 @@ func (f *found) marks() string {
 	if f.Workload() != "" {
 		return "mark collections with a range in gc.callbacks"
 	}
-	return "have TensorRT-LLM mark collections, or mark them in gc.callbacks"
+	return "let TensorRT-LLM mark collections, or mark them in gc.callbacks"
 }
 
 // late asks what gaps says of ranks that the others wait for.

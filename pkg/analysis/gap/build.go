@@ -133,7 +133,7 @@ func (c *computer) distrust(rep *Report) {
 	for _, w := range []struct{ why, text string }{
 		{"profiler", "%s of idle time is the profiler's own work on launching threads: without the profiler there is less"},
 		{"queue_full", "for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded"},
-		{"sampled", "the profiler's own functions take %s of idle time, by samples of the CPU: without the profiler there is less"},
+		{"sampled", "the profiler's own functions take %s of idle time, according to CPU samples: without the profiler there is less"},
 	} {
 		if sums[w.why] > minCauseShare*rep.Idle.TotalUs {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf(w.text, report.Micros(sums[w.why])))

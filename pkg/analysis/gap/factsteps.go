@@ -314,7 +314,7 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 		site := f.rep.Idle.Causes[k].Sites[0].Site
 		one.Names["what"] = "the launching thread is in " + site
 		if cudaname.EffectOf(site)&cudaname.LoadsCode != 0 {
-			one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+site, "warm up what runs before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
+			one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+site, "warm up this code before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
 		}
 	}
 	if phrase := findings.Phrase(mostly(&f.rep.Idle.Causes[k])); phrase != "" {
@@ -337,7 +337,7 @@ func inRange(one *findings.Fact, name string, c *Cause) {
 		for _, family := range w.Families {
 			fact := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Numbers: map[string]float64{"low_share": family.Low}}
 			if does := findings.Does(&fact); does != "" && 2*family.Us >= c.Us {
-				one.Names["what"] = "launching threads " + does + " in " + name + ", by samples of the CPU"
+				one.Names["what"] = "launching threads " + does + " in " + name + ", according to CPU samples"
 				one.Names["remedy"] = findings.Treatment(&fact)
 			}
 		}

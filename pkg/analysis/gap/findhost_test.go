@@ -179,9 +179,9 @@ func TestOffForTheLock(t *testing.T) {
 // in a call that may wait, and in others it has lost its CPU.
 func TestHolderOff(t *testing.T) {
 	for call, want := range map[string]string{
-		"":                    "For 75.7 % of it the holder has no CPU",
-		"pthread_cond_signal": "For 75.7 % of it the holder has no CPU",
-		"pthread_cond_wait":   "For 75.7 % of it the holder is itself blocked",
+		"":                    "The holder has no CPU for 75.7 % of that time",
+		"pthread_cond_signal": "The holder has no CPU for 75.7 % of that time",
+		"pthread_cond_wait":   "The holder itself is blocked for 75.7 % of that time",
 	} {
 		e := &engine{now: 1_000}
 		from := e.now
@@ -206,7 +206,7 @@ func TestHolderOff(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
 		eventtest.Sort(e.rows)
 		f := has(e.report(t), "GIL_CONTENTION")
-		if f == nil || !strings.Contains(f.Text, "It is held 100.0 % of that time by thread 2 (rank 0)") || !strings.Contains(f.Text, want) || strings.Count(f.Text, "the holder") != 1 || strings.Contains(f.Text, "do less") {
+		if f == nil || !strings.Contains(f.Text, "For 100.0 % of that time thread 2 (rank 0) holds it") || !strings.Contains(f.Text, want) || strings.Count(f.Text, "The holder") != 1 || strings.Contains(f.Text, "do less") {
 			t.Errorf("%q: %+v", call, f)
 		}
 	}
@@ -255,7 +255,7 @@ func TestSampledFamilies(t *testing.T) {
 		if (f != nil) != collects {
 			t.Fatalf("collects %v: found %+v", collects, f)
 		}
-		if f != nil && (f.UsStep < 108 || f.UsStep > 132 || !strings.Contains(f.Text, "by samples")) {
+		if f != nil && (f.UsStep < 108 || f.UsStep > 132 || !strings.Contains(f.Text, "estimated from CPU samples")) {
 			t.Errorf("worth %v us per step, want 120: %s", f.UsStep, f.Text)
 		}
 		for _, c := range rep.Idle.Causes {

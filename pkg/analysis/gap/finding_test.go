@@ -300,7 +300,7 @@ func TestRuntime(t *testing.T) {
 	if has(rep, "GC_MGMT") == nil || has(rep, "GIL_CONTENTION") == nil {
 		t.Fatalf("no findings of the runtime in %+v", rep.Findings)
 	}
-	if text := has(rep, "GIL_CONTENTION").Text; !strings.Contains(text, ". It is held 100.0 % of that time by thread 2 (rank 0), in code with no range") {
+	if text := has(rep, "GIL_CONTENTION").Text; !strings.Contains(text, ". For 100.0 % of that time thread 2 (rank 0) holds it, in code with no range") {
 		t.Errorf("the holder: %s", text)
 	}
 	if p := rep.Pattern; p == nil || p.Length != 4 || p.Layers == nil || *p.Layers != 5 {

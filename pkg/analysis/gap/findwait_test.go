@@ -43,7 +43,7 @@ func TestLockStacks(t *testing.T) {
 		if (f != nil) != test.gil || (has(rep, "WAIT") != nil) == test.gil {
 			t.Fatalf("%+v: found %+v", test, rep.Findings)
 		}
-		if f != nil && (f.UsStep < 380 || f.UsStep > 401 || strings.Contains(f.Text, "by the stacks of their calls") == test.ranges) {
+		if f != nil && (f.UsStep < 380 || f.UsStep > 401 || strings.Contains(f.Text, "according to their call stacks") == test.ranges) {
 			t.Errorf("%+v: %v us per step, %s", test, f.UsStep, f.Text)
 		}
 	}
@@ -152,7 +152,7 @@ func testLockIsNoCPU(t *testing.T, free int64) {
 	if f == nil || f.UsStep > 500 {
 		t.Errorf("%+v", f)
 	}
-	if f := has(rep, "GIL_CONTENTION"); f == nil || f.UsStep > 500 || !strings.Contains(f.Text, "of that time by thread 2 (rank 0)") {
+	if f := has(rep, "GIL_CONTENTION"); f == nil || f.UsStep > 500 || !strings.Contains(f.Text, "of that time thread 2 (rank 0) holds it") {
 		t.Errorf("%+v", f)
 	}
 }

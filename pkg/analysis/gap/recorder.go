@@ -56,10 +56,10 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	if slices.ContainsFunc(ranks, func(rank int32) bool { return !c.header.Records(event.Sample, rank) }) {
 		missing = append(missing, idle.Missing{What: "which functions threads ran", Option: "--sample=process-tree"})
 	} else if bare {
-		missing = append(missing, idle.Missing{What: "which functions threads ran, as the export has no stacks of its samples", Option: "--sample=process-tree"})
+		missing = append(missing, idle.Missing{What: "which functions threads ran (the export has no stacks of its samples)", Option: "--sample=process-tree"})
 	}
 	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
-		missing = append(missing, idle.Missing{What: "waits for the interpreter lock", Option: "-t python-gil"})
+		missing = append(missing, idle.Missing{What: "waits for Python's GIL", Option: "-t python-gil"})
 	}
 	if !c.byNsys() {
 		for k := range missing {

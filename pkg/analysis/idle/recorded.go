@@ -13,8 +13,8 @@ type Missing struct {
 }
 
 const (
-	onCPU      = "when threads were on a CPU"
-	calls      = "calls of the operating system's libraries"
+	onCPU      = "CPU scheduling"
+	calls      = "OS runtime calls"
 	switches   = "--cpuctxsw=process-tree"
 	permission = " with kernel.perf_event_paranoid at 2 or less, in a container also CAP_PERFMON"
 )
@@ -32,9 +32,9 @@ func Unrecorded(h *event.Header, ranks []int32) []Missing {
 		switch {
 		case h.Records(event.Run, rank):
 		case rep != nil && rep.NoSwitches == event.SwitchesDenied:
-			add(Missing{onCPU + ", which the system did not let the profiler see", switches + permission})
+			add(Missing{onCPU + " (the system did not let the profiler see it)", switches + permission})
 		case rep != nil && rep.NoSwitches == event.SwitchesDeduced:
-			add(Missing{onCPU + ", which the profiler only deduced from calls of the system", switches + permission})
+			add(Missing{onCPU + " (the profiler only deduced it from system calls)", switches + permission})
 		default:
 			add(Missing{onCPU, switches})
 		}
@@ -45,7 +45,7 @@ func Unrecorded(h *event.Header, ranks []int32) []Missing {
 		case !h.Records(event.OS, rank):
 			add(Missing{calls, "-t osrt"})
 		case rep != nil && rep.LostCalls:
-			add(Missing{"some " + calls + ": the profiler may have dropped them, and a thread shown as descheduled may have been blocked in one", "-t osrt, for a shorter time"})
+			add(Missing{"some " + calls + " (may have been dropped: a thread shown as descheduled may have been blocked in one)", "-t osrt, for a shorter time"})
 		}
 	}
 	return missing
