@@ -49,11 +49,11 @@ const (
 // recording's, CALLS for the categories of calls and NODE for the column of graph nodes.
 const rowsQuery = `
 WITH host AS (
-	SELECT r.pid p, r.start s, r.end e, r.name_id n, v.category_id c, nullif(v.stack_id, 0) k, coalesce(t.tid, r.tid) w,
+	SELECT r.pid p, r.start s, r.end e, r.name_id n, v.category_id c, v.stack_id k, coalesce(t.tid, r.tid) w,
 		CASE WHEN v.category_id NOT IN (CALLS) AND json_valid(v.extdata) THEN json_extract(v.extdata, '$.message') END m
 	FROM "rocpd_regionID" r LEFT JOIN "rocpd_eventID" v ON v.id = r.event_id LEFT JOIN "rocpd_info_threadID" t ON t.id = r.tid
 ), call AS (
-	SELECT p, k, min(s) s, e, w, n FROM host WHERE c IN (CALLS) AND k IS NOT NULL GROUP BY p, k
+	SELECT p, k, min(s) s, e, w, n FROM host WHERE c IN (CALLS) AND k <> 0 GROUP BY p, k
 ), gpu AS (
 	SELECT d.pid p, d.start s, d.end e, 1 y, d.kernel_id n, d.event_id v, coalesce(d.stream_id, d.queue_id) w,
 		coalesce(a.type_index, d.agent_id) g, NULL b, NODE x
@@ -63,8 +63,8 @@ WITH host AS (
 		CASE WHEN a.type = 'GPU' THEN coalesce(a.type_index, a.id) ELSE coalesce(o.type_index, o.id) END, d.size, NODE
 	FROM "rocpd_memory_copyID" d LEFT JOIN "rocpd_info_agentID" a ON a.id = d.dst_agent_id LEFT JOIN "rocpd_info_agentID" o ON o.id = d.src_agent_id
 )
-SELECT p, s, e, 0, n, c, k, w, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m FROM host
+SELECT p, s, e, 0, n, c, nullif(k, 0), w, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m FROM host
 UNION ALL
 SELECT gpu.p, gpu.s, gpu.e, gpu.y, gpu.n, NULL, nullif(v.stack_id, 0), gpu.w, gpu.g, gpu.b, gpu.x, call.s, call.e, call.w, call.n, NULL
-FROM gpu LEFT JOIN "rocpd_eventID" v ON v.id = gpu.v LEFT JOIN call ON call.p = gpu.p AND call.k = v.stack_id
+FROM gpu LEFT JOIN "rocpd_eventID" v ON v.id = gpu.v LEFT JOIN call ON call.k = v.stack_id AND +call.p = gpu.p
 ORDER BY 1, 2, 3 DESC, 4, 7`
