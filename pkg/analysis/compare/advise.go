@@ -150,7 +150,7 @@ func (c *adviser) causeAdvices() (all []adviceFor) {
 func (c *adviser) grownCauses() (all []*IdleRow) {
 	for i := range c.Causes {
 		r := &c.Causes[i]
-		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle == r })
+		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle != nil && n.idle.Cause == r.Cause })
 		if r.grown() > 0 || isNamed {
 			all = append(all, r)
 		}

@@ -210,7 +210,7 @@ func (r *Rows) summary(name string) *Row {
 	panic("BUG: no summary row " + name)
 }
 
-// tested are all rows but those that put others together, with the names of their sections, in the order of the report.
+// tested are all rows, with the names of their sections, in the order of the report.
 func (r *Rows) tested(yield func(section string, row *Row) bool) {
 	own := func(row *Row) *Row { return row }
 	idle := func(row *IdleRow) *Row { return &row.Row }
@@ -222,7 +222,7 @@ func (r *Rows) tested(yield func(section string, row *Row) bool) {
 		{"operations", rowsOf(r.Operations, own)}, {"kernels", rowsOf(r.Kernels, own)},
 		{"kernel_classes", rowsOf(r.Classes, own)}, {"api", rowsOf(r.API, own)},
 		{"idle_causes", rowsOf(r.Causes, idle)}, {"idle", rowsOf(r.Idle, idle)}, {"idle_why", rowsOf(r.IdleWhy, idle)},
-		{"wait", rowsOf(r.Wait, func(row *WaitRow) *Row { return &row.Row })},
+		{"wait", rowsOf(r.Wait, func(row *WaitRow) *Row { return &row.Row })}, {"idle_and_wait", rowsOf(r.Held, idle)},
 	} {
 		for _, row := range s.rows {
 			if !yield(s.name, row) {

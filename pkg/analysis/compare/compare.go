@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -27,8 +26,8 @@ type Options struct {
 	Verdict *report.Handoff
 }
 
-// check completes the options.
-func (o *Options) check() error {
+// complete fills in what is not said.
+func (o *Options) complete() {
 	if o.Phase == "" {
 		if o.Phase = Steady; o.Match == MatchBatch {
 			o.Phase = All
@@ -37,22 +36,13 @@ func (o *Options) check() error {
 	if o.Sources == nil {
 		o.Sources = DefaultSources()
 	}
-	switch {
-	case !slices.Contains([]string{Steady, Context, Generation, All}, o.Phase):
-		return fmt.Errorf("unknown phase %q: it is steady, context, generation or all", o.Phase)
-	case o.Match != "" && o.Match != MatchBatch:
-		return fmt.Errorf("unknown match %q: it is batch or nothing", o.Match)
-	}
-	return nil
 }
 
 // Compare compares two runs, or breaks one down where target is nil: it measures both sides,
-// finds evidence of what changed, and concludes. An error is about the options, or an
-// *event.Error about the temporary file of a run.
+// finds evidence of what changed, and concludes. An error is an *event.Error about the temporary
+// file of a run.
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
-	if err := opt.check(); err != nil {
-		return nil, err
-	}
+	opt.complete()
 	c := &Comparison{
 		opt: opt, Phases: map[string]PhasePair{},
 		Method: Method{

@@ -400,15 +400,6 @@ func TestVerdictOfTheCaller(t *testing.T) {
 	}
 }
 
-func TestBadOptions(t *testing.T) {
-	run := plain(1).run()
-	for _, opt := range []compare.Options{{Phase: "x"}, {Match: "x"}} {
-		if _, err := compare.Compare(run, run, opt); err == nil {
-			t.Errorf("%+v is accepted", opt)
-		}
-	}
-}
-
 // TestStreams refuses streams that lack what it takes, and rows out of order.
 func TestStreams(t *testing.T) {
 	rows := []eventtest.Row{eventtest.New(event.Kernel, 0, 5, 9, "k")}

@@ -77,7 +77,6 @@ func (t *tester) control() {
 		all[i].Adjusted, all[i].QValue = number(q), number(q)
 		all[i].Significant = q <= alpha && all[i].Unknown == ""
 	}
-	t.controlHeld(all)
 	for section, r := range t.tested {
 		if r.Significant {
 			r.Status = r.large()
@@ -89,24 +88,6 @@ func (t *tester) control() {
 	for i := range t.Rare {
 		if r := &t.Rare[i]; r.Significant {
 			r.Status = status(number(r.Baseline.PerStep), number(r.Target.PerStep))
-		}
-	}
-}
-
-// controlHeld decides which changes of idle time and waits together are real: by the bound that
-// the others have to keep, among which are their parts.
-func (t *tester) controlHeld(others []*Evidence) {
-	bound := 0.0
-	for _, e := range others {
-		if e.Significant {
-			bound = max(bound, *e.P)
-		}
-	}
-	for i := range t.Held {
-		e := &t.Held[i].Evidence
-		e.Significant = e.P != nil && e.Unknown == "" && *e.P <= bound
-		if e.Significant {
-			e.Status = t.Held[i].large()
 		}
 	}
 }

@@ -13,7 +13,7 @@ const (
 )
 
 // Table returns all rows as one table, for other programs: sections summary,
-// counts, operations, kernels, kernel_classes, api, idle_causes, idle and idle_why. Figures are in the unit of
+// counts, operations, kernels, kernel_classes, api, idle_causes, idle, idle_why, wait and idle_and_wait. Figures are in the unit of
 // the row, us or count, a step; null where missing.
 func (c *Comparison) Table() *table.Table {
 	t := table.New(Schema, SchemaVersion, table.Fields("section text, name text, unit text, "+

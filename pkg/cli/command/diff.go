@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
@@ -162,8 +161,7 @@ func (d *comparing) planGates() error {
 	return nil
 }
 
-// compare reads the sides and compares them. An *event.Error is of the runs, any other of
-// Compare's options.
+// compare reads the sides and compares them.
 func (d *comparing) compare() (*compare.Comparison, error) {
 	first, decided, err := d.readSide(&d.baseline)
 	if err != nil {
@@ -180,11 +178,8 @@ func (d *comparing) compare() (*compare.Comparison, error) {
 	}
 	d.opt.Verdict = decided
 	result, err := compare.Compare(first, second, d.opt)
-	if trouble := (*event.Error)(nil); errors.As(err, &trouble) {
-		return nil, err
-	}
 	if err != nil {
-		return nil, cli.Misuse(err.Error(), "'"+d.Name+" --help' lists what the flags take")
+		return nil, err
 	}
 	result.Warnings = appendNew(result.Warnings, d.own...)
 	return result, nil
