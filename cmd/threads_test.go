@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // thread is what users reported, as a run of the simulator in which its cause is planted, and
@@ -175,6 +177,28 @@ func TestCPUStat(t *testing.T) {
 		stream := must(t, nil, "nsys2arrow", path)
 		if piped, _, _ := strings.Cut(string(must(t, stream, "gaps")), "\n"); strings.TrimPrefix(piped, "# ") != line {
 			t.Errorf("in the pipe: %s", piped)
+		}
+		for _, command := range []string{"verdict", "nsys2arrow --doctor"} {
+			words := strings.Fields(command)
+			text := call(t, nil, words[0], append(words[1:], path)...).stdout
+			if strings.Contains(text, "stopped the processes in 20 of 60 periods") != want {
+				t.Errorf("%s, %s: %s", command, counted, text)
+			}
+		}
+	}
+}
+
+// A real CPU quota is named by what asks a recording without a GPU, and a busy machine is not.
+func TestQuotaRecorded(t *testing.T) {
+	for name, want := range map[string]bool{"quota": true, "contended": false} {
+		path := testrun.Inflated(t, filepath.Join(root, "testdata", "cpu", name+".sqlite.gz"))
+		stream := must(t, nil, "nsys2arrow", path)
+		for command, out := range map[string]result{
+			"doctor": call(t, nil, "nsys2arrow", "--doctor", path), "gaps": call(t, nil, "gaps", path), "in the pipe": call(t, stream, "gaps"),
+		} {
+			if strings.Contains(out.stdout, "as a CPU quota has it") != want {
+				t.Errorf("%s of %s: %s", command, name, out.stdout)
+			}
 		}
 	}
 }

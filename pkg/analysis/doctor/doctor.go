@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -100,11 +101,22 @@ func (f *found) by(nsys, torch string) string {
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
-	if err := event.Each(src, f.count); err != nil {
+	stopped := gap.NewQuota(h)
+	err := event.Each(src, func(b *event.Batch) error {
+		if h.NumRanks() == 0 {
+			stopped.Add(b)
+		}
+		return f.count(b)
+	})
+	quota, closed := stopped.Close()
+	if err = cmp.Or(err, closed); err != nil {
 		return nil, err
 	}
 	f.sum()
 	d := &Diagnosis{Workload: f.Workload(), Ranks: f.NumRanks(), Rows: map[string]int64{}, Warnings: append([]string{}, f.Warnings()...)}
+	if quota != "" {
+		d.Warnings = append(d.Warnings, quota)
+	}
 	for i := range f.Reports {
 		d.Reports = append(d.Reports, f.Reports[i].File)
 	}

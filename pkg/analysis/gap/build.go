@@ -33,6 +33,9 @@ func (c *computer) report() (*Report, error) {
 			rep.reason = "no GPU activity was recorded"
 		}
 		rep.Warnings = append(rep.Warnings, rep.reason)
+		if text := c.threads.quota(); text != "" {
+			rep.Warnings = append(rep.Warnings, text)
+		}
 	}
 	rep.Idle = c.idleReport(views)
 	rep.Gaps = c.gapReport(views)

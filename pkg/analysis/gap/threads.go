@@ -2,10 +2,12 @@ package gap
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -180,13 +182,46 @@ type cpuLimit struct {
 	Threads int // that were stopped
 }
 
-// limited says what stops the threads of a rank, nil where nothing does in periods.
+// limited says what stops the threads of a rank or, of a recording without any, of all processes,
+// nil where nothing does in periods.
 func (w *threadWatch) limited(rank int32) *cpuLimit {
-	p := w.processes[rank]
-	if p == nil || !w.header.Records(event.OS, rank) || len(p.stops) == 0 {
+	p, calls := w.processes[rank], w.header.Records(event.OS, rank)
+	if rank == noRank {
+		calls = w.header.NumRanks() == 0 && w.header.Rows(event.OS) > 0
+	}
+	if p == nil || !calls || len(p.stops) == 0 {
 		return nil
 	}
 	return limitOf(slices.Clone(p.stops))
+}
+
+// Quota is what a limit on CPU time does to a recording without GPU work.
+type Quota struct {
+	watch *threadWatch
+	store *spill.Store
+}
+
+// NewQuota begins to watch a recording.
+func NewQuota(h *event.Header) *Quota {
+	store := spill.NewStore(DefaultMemory)
+	return &Quota{newThreadWatch(h, store), store}
+}
+
+// Add observes the rows of a batch.
+func (q *Quota) Add(b *event.Batch) { q.watch.Add(b) }
+
+// Close says what the limit did, "" where it did nothing or nobody can tell, and lets go of the rest.
+func (q *Quota) Close() (string, error) { return q.watch.quota(), q.store.Close() }
+
+// quota says what a limit on CPU time did to the threads of a recording without GPU work, "" where
+// it did nothing or nobody can tell.
+func (w *threadWatch) quota() string {
+	l := w.limited(noRank)
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s stopped, and came back in step with a period of %s in %s, as a CPU quota has it: raise the CPU limit of the container",
+		report.Counted(l.Threads, "thread"), report.Micros(quotaPeriod/1e3), report.Counted(l.Periods, "period"))
 }
 
 // limitOf says what makes stops, nil where nothing does in periods.
@@ -199,27 +234,32 @@ func limitOf(stops []threadStop) *cpuLimit {
 			ends = append(ends, s.To)
 		}
 	}
-	if !together(ends) {
+	phase, ok := together(ends)
+	if !ok {
 		return nil
 	}
-	threads := map[int64]bool{}
+	threads, periods := map[int64]bool{}, map[int64]bool{}
+	for _, t := range ends {
+		periods[(t-phase+quotaPeriod/2)/quotaPeriod] = true
+	}
 	for _, s := range stops {
 		threads[s.Thread] = true
 	}
-	return &cpuLimit{Periods: len(ends), Threads: len(threads)}
+	return &cpuLimit{Periods: len(periods), Threads: len(threads)}
 }
 
-// together reports whether instants have one phase of the period: by the Rayleigh test, in which
+// together reports whether instants have one phase of the period, and which, in ns: by the Rayleigh test, in which
 // n R² of n angles at random is more than z with probability exp(-z), R being the length of
 // their mean.
-func together(at []int64) bool {
+func together(at []int64) (phase int64, ok bool) {
 	var x, y float64
 	for _, t := range at {
 		angle := 2 * math.Pi * float64(t%quotaPeriod) / quotaPeriod
 		x, y = x+math.Cos(angle), y+math.Sin(angle)
 	}
 	n, square := float64(len(at)), x*x+y*y
-	return square > -math.Log(quotaChance)*n && square > mostScattered*n*n
+	phase = int64(math.Atan2(y, x) / (2 * math.Pi) * quotaPeriod)
+	return phase, square > -math.Log(quotaChance)*n && square > mostScattered*n*n
 }
 
 // busyThread is a thread that runs nearly all the time, or asks and comes back.

@@ -89,15 +89,12 @@ func TestLimitedRecorded(t *testing.T) {
 		if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		l := limitOf(w.processes[noRank].stops) // calls of the system are read of processes with a GPU only
+		l := w.limited(noRank)
 		if (l != nil) != want {
 			t.Errorf("%s: %+v", name, l)
 		}
-		if l != nil {
-			// The kernel counted 41 stops; others that worked there stopped threads, too.
-			if l.Periods < 41 {
-				t.Errorf("%s: %d stops", name, l.Periods)
-			}
+		if l != nil && (l.Periods < 41 || l.Periods > 45) { // the kernel counted 45, in 41 of which it stopped threads
+			t.Errorf("%s: %d periods", name, l.Periods)
 		}
 	}
 }

@@ -32,7 +32,9 @@ func (c *capture) explain(err error) error {
 // user and host of whoever made the capture, and stays where it is.
 func (c *capture) readInfo(s scanner, columns map[string][]string) error {
 	c.info.File, c.info.Source = filepath.Base(c.path), "nsys"
-	c.info.Throttled = throttled(c.path)
+	if c.info.Throttled = throttled(c.path); c.info.Throttled != nil && c.info.Throttled.Stopped > 0 {
+		c.warn("a CPU quota stopped the processes in %d of %d periods while this was recorded, by the kernel's count (nr_throttled): raise the CPU limit of the container", c.info.Throttled.Stopped, c.info.Throttled.Periods)
+	}
 	normalised, shift := false, int64(0)
 	for _, table := range []string{oldExportTable, exportTable} {
 		err := eachPair(s, columns, table, func(name, value string) {

@@ -106,11 +106,12 @@ func (a *adder) addSwitches(p *chunk, b *block, rows []int32) {
 
 // addHost makes runs of the switches of all processes, and leaves out what else is of those
 // that are no ranks. It counts the rows about host threads of each rank, with those that nobody
-// wants.
+// wants. A report without ranks keeps all: it has nothing else to be asked about.
 func (r *report) addHost() error {
+	ranks := slices.ContainsFunc(r.slots, func(slot int32) bool { return slot != noSlot })
 	err := together(len(r.runs), func(n int) error {
 		p := &r.runs[n]
-		if r.slots[n] == noSlot {
+		if ranks && r.slots[n] == noSlot {
 			p.events = slices.DeleteFunc(p.events, func(run *spill.Run) bool { return eventTables[run.Tag].host })
 		}
 		return r.addRuns(int32(n), p)
@@ -278,7 +279,7 @@ func (r *report) extent() (low, high int64) {
 func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 
 // findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
-// read. Threads that no such row has are none.
+// read. Threads that no such row has are none; where no thread has any, all are wanted.
 func (c *census) findCallers(loaders []*loader) {
 	c.callers, c.calling = make([]bool, len(c.threads)), map[thread]bool{}
 	for _, l := range loaders {
@@ -288,6 +289,7 @@ func (c *census) findCallers(loaders []*loader) {
 			}
 		}
 	}
+	c.onlyCallers = c.onlyCallers && len(c.calling) > 0
 }
 
 // asks reports whether calls of a name are those in which a thread spins (see cudaname.Asks).

@@ -162,12 +162,12 @@ func TestNameless(t *testing.T) {
 }
 
 // With Callers the rows of threads that call no CUDA are left out, but for their runs, and
-// but for threads that the interpreter lock was recorded of.
+// but for threads that the interpreter lock was recorded of. Where none calls CUDA all are kept.
 func TestCallers(t *testing.T) {
 	const caller = `CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, "end", eventClass, globalTid, correlationId, nameId); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (90,95,0,16777222,1,NULL);`
 	const other = caller + `INSERT INTO OSRT_API VALUES (500,600,27,16777222,3);`
 	const lock = `CREATE TABLE NVTX_EVENTS (start, "end", eventType, globalTid, text); INSERT INTO NVTX_EVENTS VALUES (1,2,59,16777221,'Holding GIL')`
-	for sql, want := range map[string]int64{hostExport: 0, hostExport + other: 1, hostExport + other + lock: 5} {
+	for sql, want := range map[string]int64{hostExport: 4, hostExport + other: 1, hostExport + other + lock: 5} {
 		h, rows := readWith(t, Options{Host: []event.Kind{event.OS, event.Run}, Callers: true}, database(t, sql))
 		calls, runs := int64(0), int64(0)
 		for _, r := range rows {
