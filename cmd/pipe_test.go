@@ -200,6 +200,7 @@ func TestNoSecrets(t *testing.T) {
 	for _, name := range []string{"node", "vllm", "graph", "eager", "nomarker"}[:testrun.Few(1, 2, 5)] {
 		traces[generate(t, append(runs[name], "--canary", canary, "--empty-tables")...)] = name
 	}
+	traces[generate(t, "--rocpd", "--canary", canary)] = "rocpd" // of both processes
 	secrets := map[string]string{}
 	for trace := range traces {
 		if !contains(t, trace, canary) {

@@ -87,6 +87,9 @@ func (f *file) warn(kernels, gpu int64) {
 	if f.unusable > 0 {
 		say("%d rows without usable times, or of no process, left out", f.unusable)
 	}
+	if f.apart {
+		say("it holds recordings of several machines: their clocks cannot be compared")
+	}
 	switch {
 	case kernels == 0:
 		say("no GPU work was recorded: profile with rocprofv3 --kernel-trace while the GPU is in use")

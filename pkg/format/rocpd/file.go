@@ -30,6 +30,7 @@ type file struct {
 	number    int
 	info      event.Report
 	node      int64 // the hash of its machine
+	apart     bool  // it holds recordings of several machines
 	processes []*process
 	origin    int64 // of its times
 	read      int64 // rows
@@ -147,7 +148,11 @@ func (rec *recording) loadInfo() error {
 		fn  func(a, b int64, text string) error
 	}{
 		{"SELECT 0, 0, value FROM \"rocpd_metadataID\" WHERE tag = 'schema_version'", func(_, _ int64, text string) error { rec.info.Schema = text; return nil }},
-		{"SELECT hash, 0, NULL FROM \"rocpd_info_nodeID\" LIMIT 1", func(hash, _ int64, _ string) error { rec.node = hash; return nil }},
+		{"SELECT hash, 0, NULL FROM \"rocpd_info_nodeID\" LIMIT 1", func(hash, _ int64, _ string) error {
+			rec.apart = rec.apart || len(rec.file.processes) > 0 && hash != rec.node
+			rec.node = hash
+			return nil
+		}},
 		{"SELECT id, pid, init FROM \"rocpd_info_processID\"", func(id, pid int64, init string) error { return rec.addProcess(id, pid, init) }},
 		{"SELECT DISTINCT 0, 0, coalesce(nullif(product_name, ''), model_name) FROM \"rocpd_info_agentID\" WHERE type = 'GPU'", func(_, _ int64, model string) error {
 			if model != "" && !slices.Contains(rec.info.GPUs, model) {

@@ -3,8 +3,10 @@ package rocpd
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,8 +135,14 @@ func TestProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if together, _ := rowsOf(t, merged); strings.Join(together, "\n") != strings.Join(apart, "\n") {
-		t.Errorf("in one file:\n%s", strings.Join(together, "\n"))
+	together, r := rowsOf(t, merged)
+	const warning = "recordings of several machines"
+	if w := fmt.Sprint(r.Header().Warnings()); strings.Join(together, "\n") != strings.Join(apart, "\n") || strings.Contains(w, warning) {
+		t.Errorf("in one file:\n%s\n%s", strings.Join(together, "\n"), w)
+	}
+	change(t, merged, `UPDATE "rocpd_info_nodeID" SET hash = 43`)
+	if _, r := rowsOf(t, merged); !strings.Contains(fmt.Sprint(r.Header().Warnings()), warning) {
+		t.Error(r.Header().Warnings())
 	}
 }
 
@@ -188,6 +196,13 @@ func TestSchema4(t *testing.T) {
 func changed(t *testing.T, sql string) string {
 	t.Helper()
 	path := write(t, shown, sim.RocpdOptions{})[0]
+	change(t, path, sql)
+	return path
+}
+
+// change changes a file by a statement.
+func change(t *testing.T, path, sql string) {
+	t.Helper()
 	w, err := sqlitefile.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +211,6 @@ func changed(t *testing.T, sql string) string {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // TestOdd wants what makes no sense left out and counted, and all else kept.
@@ -233,5 +247,37 @@ func TestSecrets(t *testing.T) {
 	lines, r := rowsOf(t, write(t, shown, sim.RocpdOptions{})...)
 	if out := strings.Join(lines, "\n") + fmt.Sprintf("%+v", r.Header()) + fmt.Sprint(r.Header().Metadata()); strings.Contains(out, "hunter2") || strings.Contains(out, "ann") {
 		t.Error(out)
+	}
+}
+
+// TestDamage reads files with wrong bytes, each to its end or to an error of one line.
+func TestDamage(t *testing.T) {
+	data, err := os.ReadFile(write(t, shown, sim.RocpdOptions{})[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, refused := filepath.Join(t.TempDir(), "damaged.db"), 0
+	for seed := range uint64(200) {
+		bad, r := slices.Clone(data), rand.New(rand.NewPCG(seed, 0))
+		for range 1 + seed%20 {
+			bad[100+r.IntN(len(bad)-100)] = byte(r.Uint32())
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := Open([]string{path}, Options{})
+		if err == nil {
+			_, err = eventtest.Collect(in)
+			in.Close()
+		}
+		if err != nil {
+			refused++
+			if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if refused == 0 || refused == 200 {
+		t.Errorf("%d of 200 refused", refused)
 	}
 }

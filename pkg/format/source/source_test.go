@@ -13,6 +13,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -42,6 +43,13 @@ func inputs(t *testing.T) func(name string) string {
 			t.Fatal(err)
 		}
 	}
+	amd, _, err := sim.ParseText(strings.NewReader("schema 3.25.0\nprocess 1\nkernel 1us 2us k\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := amd.WriteRocpd(at("amd.db"), sim.RocpdOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Mkdir(at("directory"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +59,7 @@ func inputs(t *testing.T) func(name string) string {
 func TestRecognise(t *testing.T) {
 	at := inputs(t)
 	for name, want := range map[string]string{
-		"a.sqlite": "nsys export (SQLite)", "export": "nsys export (SQLite)", "directory": "nsys export (parquetdir)", "c.nsys-rep": "nsys capture",
+		"a.sqlite": "nsys export (SQLite)", "export": "nsys export (SQLite)", "directory": "nsys export (parquetdir)", "c.nsys-rep": "nsys capture", "amd.db": "AMD profiler database (rocpd)",
 		"raw.arrows": "stream", "stream": "stream", "phased.parquet": "checkpoint",
 		"torch.json": "PyTorch profiler trace", "torch.gz": "PyTorch profiler trace",
 		"answer.json": "", "notes.txt": "", "empty": "", "missing": "",
@@ -110,6 +118,7 @@ func TestRefused(t *testing.T) {
 		{files: "a.sqlite a.sqlite", want: "are the same file"},
 		{files: "a.sqlite raw.arrows", want: "cannot read"},
 		{files: "a.sqlite torch.json", want: "cannot read"},
+		{files: "a.sqlite amd.db", want: "cannot read"},
 		{files: "raw.arrows stream", want: "one stream or checkpoint at a time"},
 		{files: "a.sqlite -", want: "standard input cannot be read together with files"},
 		{files: "bad.arrows", want: "damaged"},
@@ -160,13 +169,13 @@ func TestDescribe(t *testing.T) {
 	for path, want := range map[string]string{
 		"report.json": "a report in JSON", "old.json": "a report in JSON", "packed.json.gz": "a report in JSON", "page": "a page", "tests": "test results in XML",
 		"tar": "an archive of tar", "zip": "an archive of zip", "profile": "a profile of Python lines", "rows.csv": "rows as CSV", "prose": "", "other.json": "", "none": "",
-		at("a.sqlite"): "an nsys export (SQLite)", at("phased.parquet"): "a checkpoint of events", at("raw.arrows"): "a stream", at("torch.json"): "a trace of PyTorch's profiler", dir: "a directory",
+		at("a.sqlite"): "an nsys export (SQLite)", at("amd.db"): "an AMD profiler database (rocpd)", at("phased.parquet"): "a checkpoint of events", at("raw.arrows"): "a stream", at("torch.json"): "a trace of PyTorch's profiler", dir: "a directory",
 	} {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
 		what, events := source.Describe(path)
-		if what != want || events != (strings.HasPrefix(want, "an nsys") || strings.HasPrefix(want, "a checkpoint") || strings.HasPrefix(want, "a trace") || path == dir) {
+		if what != want || events != (strings.HasPrefix(want, "an nsys") || strings.HasPrefix(want, "an AMD") || strings.HasPrefix(want, "a checkpoint") || strings.HasPrefix(want, "a trace") || path == dir) {
 			t.Errorf("%s is %q, want %q; events %t", path, what, want, events)
 		}
 	}
@@ -200,7 +209,7 @@ func TestStdin(t *testing.T) {
 // TestStage wants the stage of a stream to be the filter whose reports they are.
 func TestStage(t *testing.T) {
 	at := inputs(t)
-	for name, want := range map[string]string{"a.sqlite": "nsys2arrow", "torch.json": "torch2arrow"} {
+	for name, want := range map[string]string{"a.sqlite": "nsys2arrow", "torch.json": "torch2arrow", "amd.db": "nsys2arrow"} {
 		in, err := source.Open([]string{at(name)}, &source.Options{})
 		if err != nil {
 			t.Fatal(err)

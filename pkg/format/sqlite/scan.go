@@ -130,7 +130,7 @@ func (d *DB) step(table, rowID string, columns []Column, low, high int64, fn fun
 }
 
 // Query runs a SELECT and hands its rows to fn block by block, as Scan does. It is for joins and
-// orders, which SQLite makes, in temporary files where they are large: a tenth as fast as Scan. Whoever
+// orders, which SQLite makes, in temporary files where they are large, much slower than Scan. Whoever
 // asks makes sure that what it names are tables (Tables): a view may be any other SELECT.
 func (d *DB) Query(sql string, types []Type, fn func(*Block) error) error {
 	return d.query(sql, types, BlockRows, fn)

@@ -178,7 +178,7 @@ func checkFile(f *os.File, path string) (p pager, err error) {
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return p, fmt.Errorf("%s: %w", path, err)
 		}
-		return p, &Error{path, "not an SQLite database", "give what 'nsys export --type sqlite REPORT.nsys-rep' makes, or a trace of PyTorch's profiler; a profile of Python lines is for hotspots"}
+		return p, &Error{path, "not an SQLite database", "give what 'nsys export --type sqlite REPORT.nsys-rep' makes, a trace of PyTorch's profiler, or rocprofv3's .db; a profile of Python lines is for hotspots"}
 	}
 	if h[atWriteVersion] == 2 || h[atReadVersion] == 2 {
 		return p, &Error{path, "the database is in WAL mode, so its last rows may lie in another file",
