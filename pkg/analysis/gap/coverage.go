@@ -113,7 +113,7 @@ func (c *computer) graphReport(views []*view) CoverageReport {
 			rep.Partial = append(rep.Partial, PartialRank{v.id, started.GraphLaunches, started.Recorded})
 		}
 		v.eachGroup(func(phase event.Phase, g *group) {
-			for at, t := range g.eager.all {
+			for at, t := range g.eager {
 				one := kernels[at.name]
 				if one == nil {
 					one = &eager{paths: map[int32]int64{}}

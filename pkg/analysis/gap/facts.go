@@ -502,7 +502,7 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 	sums := f.called
 	for _, v := range f.views {
 		v.eachGroup(func(_ event.Phase, g *group) {
-			for at, n := range g.calls.all {
+			for at, n := range g.calls {
 				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
 				if after[p] == nil {

@@ -200,7 +200,7 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 	can, all := map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
 		v.eachGroup(func(of event.Phase, g *group) {
-			for at, n := range g.eager.all {
+			for at, n := range g.eager {
 				if of != phase {
 					continue
 				}

@@ -19,32 +19,24 @@ type site struct{ name, path, after int32 }
 type tally struct{ count, parts, ns int64 }
 
 // tallies are those of sites.
-type tallies struct {
-	all    map[site]*tally
-	recent [64]struct {
-		at site
-		*tally
-	}
-}
+type tallies map[site]*tally
 
 // add adds what happened at a site.
 func (t *tallies) add(at site, n tally) {
-	r := &t.recent[uint32(at.name*31+at.path)%uint32(len(t.recent))]
-	if r.tally == nil || r.at != at { // Else the fast path: kernels recur.
-		if t.all == nil {
-			t.all = map[site]*tally{}
-		}
-		if t.all[at] == nil {
-			t.all[at] = &tally{}
-		}
-		r.at, r.tally = at, t.all[at]
+	if *t == nil {
+		*t = tallies{}
+	}
+	r := (*t)[at]
+	if r == nil {
+		r = &tally{}
+		(*t)[at] = r
 	}
 	r.count, r.parts, r.ns = r.count+n.count, r.parts+n.parts, r.ns+n.ns
 }
 
 // merge adds those of another.
-func (t *tallies) merge(o *tallies) {
-	for at, n := range o.all {
+func (t *tallies) merge(o tallies) {
+	for at, n := range o {
 		t.add(at, *n)
 	}
 }
@@ -124,6 +116,6 @@ func (r *rank) addKernel(b *event.Batch, i int, a *activity) {
 
 // merge adds what happened in another group.
 func (g *group) merge(o *group) {
-	g.eager.merge(&o.eager)
-	g.calls.merge(&o.calls)
+	g.eager.merge(o.eager)
+	g.calls.merge(o.calls)
 }

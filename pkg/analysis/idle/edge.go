@@ -42,15 +42,11 @@ func (e *edges) known() int { return e.dropped + len(e.ranges) }
 
 // gpuEdge is what is known of the steps of one GPU.
 type gpuEdge struct {
-	seen []bool // by id of a marker: an activity launched during it was seen
-	// While there had been known many ranges, launches between from and to are in one
-	// that was seen, or in none.
-	known    int
-	from, to int64
-	awaited  bool  // no activity was seen since the start of the open step
-	start    int64 // that start
-	length   int64 // of the candidate
-	gap      []lateAttribution
+	seen    []bool // by id of a marker: an activity launched during it was seen
+	awaited bool   // no activity was seen since the start of the open step
+	start   int64  // that start
+	length  int64  // of the candidate
+	gap     []lateAttribution
 }
 
 func newEdges(opt Options) edges {
@@ -115,24 +111,11 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
 	}
-	if l.known == e.known() && l.from <= t && t < l.to { // Fast path: launches come in runs.
-		return false
-	}
 	k := sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
-	l.known, l.from, l.to = e.known(), e.ranges[k].start, never
-	if k+1 < len(e.ranges) {
-		l.to = e.ranges[k+1].start
-	}
-	if e.ranges[k].end > t {
-		l.to = min(l.to, e.ranges[k].end)
-	} else {
-		l.from = e.ranges[k].maxEnd
-	}
 	for ; k >= 0 && e.ranges[k].maxEnd > t; k-- {
 		if m := &e.ranges[k]; m.end > t {
 			return l.see(int(m.id))
 		}
-		l.from, l.to = t, t // what is around it may end anywhere
 	}
 	return false
 }

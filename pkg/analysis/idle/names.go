@@ -1,9 +1,6 @@
 package idle
 
 import (
-	"bytes"
-	"hash/maphash"
-
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -17,19 +14,9 @@ type Names struct {
 	fold  bool
 	ids   map[string]int32
 	list  []string
-	cache [512]cachedName
 	buf   []byte
 	dict  *event.Dict
 	codes []int32 // numbers of the strings of dict, one more than they are; 0: not looked up yet
-}
-
-// seed is that of hashes of names.
-var seed = maphash.MakeSeed()
-
-// cachedName is a name as it came and its number.
-type cachedName struct {
-	text []byte
-	id   int32
 }
 
 // NewNames returns names, of which those are one that differ in digits only where
@@ -49,23 +36,9 @@ func (n *Names) Of(c *event.Strings, i int) int32 {
 	}
 	known := &n.codes[c.Codes[i]]
 	if *known == 0 {
-		*known = n.find(c.Get(i)) + 1
+		*known = n.ID(c.Get(i)) + 1
 	}
 	return *known - 1
-}
-
-// ID returns the number of a name.
-func (n *Names) ID(text []byte) int32 {
-	c := &n.cache[maphash.Bytes(seed, text)%uint64(len(n.cache))]
-	if c.text != nil && bytes.Equal(c.text, text) { // Fast path: names repeat.
-		return c.id
-	}
-	c.id = n.find(text)
-	c.text = append(c.text[:0], text...)
-	if c.text == nil {
-		c.text = []byte{}
-	}
-	return c.id
 }
 
 // Len is how many names there are.
@@ -82,8 +55,8 @@ func (n *Names) Text(id int32) string {
 	return n.list[id]
 }
 
-// find looks a name up.
-func (n *Names) find(text []byte) int32 {
+// ID returns the number of a name.
+func (n *Names) ID(text []byte) int32 {
 	key := text
 	if n.fold {
 		n.buf = marker.AppendFolded(n.buf[:0], text)

@@ -15,12 +15,9 @@ type Sites struct {
 	// paths holds the paths of ranges, and as leaves the sites of calls and
 	// kernels, whose name is below -1 and holds the cause.
 	paths     Paths
-	parts     [1 << partBits]part // that were looked up last
-	unknown   []Key               // by key: the part of it of which nobody knows why; 0: none yet
-	holders   []Holder            // of the interpreter lock
+	holders   []Holder // of the interpreter lock
 	holderIDs map[Holder]int32
-	ended     [2][]Key // of Graph and Queued, by the name that ended the gap; 0: none yet
-	waiting   []bool   // by number in Calls: such a call may wait
+	waiting   []bool // by number in Calls: such a call may wait
 }
 
 // NewSites returns sites of which there are none yet.
@@ -50,49 +47,13 @@ func (s *Sites) call(cause Cause, path, name int32) Key {
 func (s *Sites) Call(cause Cause, path, name int32) Key { return s.call(cause, path, name) }
 
 // endedBy returns the key of a gap of cause Graph or Queued that a kernel ended.
-func (s *Sites) endedBy(cause Cause, name int32) Key {
-	list := &s.ended[cause-Graph]
-	for int(name) >= len(*list) {
-		*list = append(*list, make([]Key, max(64, len(*list)))...)
-	}
-	if (*list)[name] == 0 {
-		(*list)[name] = s.call(cause, -1, name)
-	}
-	return (*list)[name]
-}
+func (s *Sites) endedBy(cause Cause, name int32) Key { return s.call(cause, -1, name) }
 
 // whyLeaf is above the names of all other leaves: a key divided by why is a leaf after it.
 const whyLeaf = 1 << 26
 
 // divide returns the key of the part of k for which why holds.
 func (s *Sites) divide(k Key, why Why) Key {
-	if why != Unknown {
-		recent := &s.parts[(uint32(k)*0x9e3779b1^uint32(why)*0x85ebca6b)>>(32-partBits)]
-		if recent.of != k || recent.why != why {
-			*recent = part{k, why, s.part(k, why)}
-		}
-		return recent.key
-	}
-	for int(k) >= len(s.unknown) { // Fast path: most recordings know nothing of threads.
-		s.unknown = append(s.unknown, make([]Key, max(64, len(s.unknown)))...)
-	}
-	if s.unknown[k] == 0 {
-		s.unknown[k] = s.part(k, why)
-	}
-	return s.unknown[k]
-}
-
-// part is the key of the part of another one for which why holds.
-type part struct {
-	of  Key
-	why Why
-	key Key
-}
-
-const partBits = 10
-
-// part looks the key of a part up.
-func (s *Sites) part(k Key, why Why) Key {
 	parent, cause := int32(-1), Cause(k)
 	if k >= named {
 		parent, cause = int32(k-named), s.Cause(k)
