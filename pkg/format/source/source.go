@@ -7,6 +7,9 @@
 // formats: what it is called, how its files are recognised by their first bytes,
 // and what opens them. Every filter then reads it, --checkpoint keeps it as a
 // file per rank, and what cannot be read together with it is refused.
+// event.Readers says which filter's stage its streams have. What is advised to record
+// differs by who recorded: package doctor, and remedies in verdict, gap and step, ask
+// for the header's Source, and take a source that they do not know for nsys.
 package source
 
 import (
