@@ -31,8 +31,8 @@ func (r ended) checkCounts() {
 			say(n+shared, "markers with those apart that several threads have at once")
 		}
 	case Allreduce:
-		say(n+more(r.sizes, commonSize(r.sizes), r.markers.ids == 0), "forward passes by their all-reduce kernels")
-		say(n+more(r.kernels, median(r.kernels), false), "forward passes by all of their kernels")
+		say(n+more(r.sizes, commonSize(r.sizes)), "forward passes by their all-reduce kernels")
+		say(n+more(r.kernels, median(r.kernels)), "forward passes by all of their kernels")
 	}
 	say(max(n, r.copied), "copies of tokens from the GPU")
 	if other != "" {
@@ -52,12 +52,10 @@ func (r ended) remedy() string {
 }
 
 // more is how many more steps there are if those with several times the usual amount of work are
-// several and, where torn, those with less than half of it none.
-func more(work []int32, usual int32, torn bool) (n int) {
+// several.
+func more(work []int32, usual int32) (n int) {
 	for _, w := range work {
-		if k := parts(w, usual) - 1; k > 0 || torn {
-			n += k
-		}
+		n += max(0, parts(w, usual)-1)
 	}
 	return n
 }

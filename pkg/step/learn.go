@@ -145,7 +145,7 @@ func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
 		l.replay(r, b, k)
 		return
 	}
-	if r.plan.method == Graph || class != r.plan.unit {
+	if r.plan.method == Graph || class != event.Allreduce {
 		l.run.add(r.context.names.token(&b.Name, k), class)
 		return
 	}
@@ -206,5 +206,5 @@ func isReplay(b *event.Batch, k int) bool {
 // isUnit says whether row k is a collective that steps are made of.
 func (r unmarked) isUnit(b *event.Batch, k int) bool {
 	return b.Kind.Values[k] == event.Kernel && (r.device < 0 || b.Device.Values[k] == r.device) &&
-		b.Class.Valid.Get(k) && b.Class.Values[k] == r.plan.unit
+		b.Class.Valid.Get(k) && b.Class.Values[k] == event.Allreduce
 }

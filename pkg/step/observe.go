@@ -18,7 +18,7 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 		return replayed{r}.observeEager(b, from, k)
 	case r.plan.method == Graph:
 		r.context.host(b, k)
-	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != r.plan.unit):
+	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != event.Allreduce):
 		unmarked{r}.observeEvidence(b, k)
 	case classed:
 		return r.observeCollective(b, from, k)

@@ -52,10 +52,10 @@ func (s *run) fits(kinds *[numKinds][]int32, places [][]int32, evident []uint8) 
 		parts[i] = int32(i)
 	}
 	evidence := func(t int32) int32 { return int32(bits.TrailingZeros8(evident[t])) }
-	all = fitsOf(s.symbols(parts, evidence, int32(numKinds), false))
-	for round := 0; len(parts) >= minRepetitions; round++ {
+	all = fitsOf(s.symbols(parts, evidence, int32(numKinds)))
+	for len(parts) >= minRepetitions {
 		var symbols []int32
-		parts, symbols = s.symbols(parts, own, int32(len(inner)), round == 0)
+		parts, symbols = s.symbols(parts, own, int32(len(inner)))
 		all = append(all, fitsOf(parts, symbols)...)
 		n := len(parts)
 		if parts = s.collapse(parts, symbols, inner, evident); len(parts) == n {
@@ -78,10 +78,16 @@ func fitsOf(parts, symbols []int32) (all []fit) {
 	return all
 }
 
-// fitOf returns the period of a run of a lag, nil where it does not cover the sequence.
+// fitOf returns the period of a run of a lag, nil where it does not cover the sequence, or
+// repeats a shorter one.
 func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 	at := r.Unit(symbols)
 	unit := symbols[at : at+r.Lag]
+	for part := 1; part < r.Lag; part++ {
+		if r.Lag%part == 0 && slices.Equal(unit[part:], unit[:r.Lag-part]) {
+			return nil
+		}
+	}
 	has, n := make([]bool, slices.Max(symbols)+1), 0
 	for _, v := range unit {
 		has[v] = true
@@ -177,9 +183,9 @@ func (s *run) tokensOf(i int32) []int32 {
 
 // symbols numbers collectives by what lies before them, as of has it where that is below most: but
 // for what repeats inside a step, and for how it was launched: an eager pass is a step as one
-// that is replayed. exact tells all apart that differ; else two that share half of what they
-// have are the same, and those are left out that have nothing.
-func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact bool) (kept, symbols []int32) {
+// that is replayed. Two that share half of what they have are the same, and those are left out
+// that have nothing.
+func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, symbols []int32) {
 	type signature struct {
 		set    []int32
 		n      int // how often it is there
@@ -196,7 +202,7 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 				set = append(set, v)
 			}
 		}
-		if len(set) == 0 && !exact {
+		if len(set) == 0 {
 			continue
 		}
 		slices.Sort(set)
@@ -220,11 +226,7 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32, exact b
 	var leaders []*signature
 	for i, one := range order {
 		one.symbol = int32(i)
-		k := -1
-		if !exact {
-			k = slices.IndexFunc(leaders, func(other *signature) bool { return alike(one.set, other.set) })
-		}
-		if k >= 0 {
+		if k := slices.IndexFunc(leaders, func(other *signature) bool { return alike(one.set, other.set) }); k >= 0 {
 			one.symbol = leaders[k].symbol
 		} else if len(leaders) < maxLag {
 			leaders = append(leaders, one)
@@ -326,8 +328,7 @@ func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
 }
 
 // ruleFor makes a rule of the tokens that lie where steps begin and hardly anywhere else: of
-// them those that are needed for nearly all of the steps, the most frequent and embeddings
-// first.
+// them those that are needed for nearly all of the steps, the most frequent first.
 func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
 	var sizes []int32
 	u := &rule{begins: make([]bool, len(places)), classes: s.classes, at: at, groups: max(0, len(at)-1)}
@@ -342,15 +343,13 @@ func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
 			tokens = append(tokens, t)
 		}
 	}
-	embeds := func(t int) bool { return t >= int(firstName) && isEmbedding(n.list[t-int(firstName)]) }
-	weight := func(t int) float64 { return common(at, places[t]) * float64(1+b2n(embeds(t))) }
-	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(common(at, places[b]), common(at, places[a])) })
 	var covered []int32
 	for _, t := range tokens {
 		if more := union(covered, places[t]); common(at, more) > common(at, covered) {
 			covered = more
 			u.begins[t] = true
-			u.embed = u.embed || embeds(t)
+			u.embed = u.embed || t >= int(firstName) && isEmbedding(n.list[t-int(firstName)])
 		}
 	}
 	if common(at, covered) < (1-maxStray)*float64(len(at)) {

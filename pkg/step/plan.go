@@ -162,23 +162,20 @@ func because(reduces int64) string {
 
 // planOf returns the plan of a rank, and what is to be said of it: one without
 // all-reduce kernels, in a run that has them, is a stage of a pipeline. Its steps
-// are its marker ranges, or else its graph replays, or else those of its other
-// collectives.
+// are its marker ranges, or else its graph replays, or else it has none.
 func (it *Isolator) planOf(id int32) (*plan, string) {
 	f := it.header.RankFacts(id)
 	if it.plan.method != Allreduce || f == nil || f.Allreduces > 0 {
 		return &it.plan, ""
 	}
-	p, how := it.plan, "its other collectives"
+	method, how := Graph, "its graph replays"
 	switch {
 	case f.Markers > 0 || it.plan.custom:
-		p, how = it.plan.of(NVTX), "its forward-step markers"
-	case f.Replays+f.Graphs > 0:
-		p, how = it.plan.of(Graph), "its graph replays"
-	default:
-		p.unit = event.Comm
-		p.want[event.Kernel] = 1 << p.unit
+		method, how = NVTX, "its forward-step markers"
+	case f.Replays+f.Graphs == 0:
+		return &it.plan, ""
 	}
+	p := it.plan.of(method)
 	return &p, fmt.Sprintf("rank %d has no all-reduce kernels: its steps are found by %s", id, how)
 }
 
@@ -189,7 +186,6 @@ type plan struct {
 	marker          *marker.Set // what a forward-step marker is
 	gapsAlone       bool        // gaps end an allreduce step even in a rank without markers
 	custom          bool        // marker is a user's: the stream's classes do not know it
-	unit            event.Class // class of the kernels that make a step, allreduce
 	warn            func(string)
 
 	busy uint32 // has the bit of each kind that counts as GPU activity
@@ -228,8 +224,7 @@ func (p plan) of(method string) plan {
 	p.want[event.Kernel] = 0
 	switch method {
 	case Allreduce:
-		p.unit = event.Allreduce
-		p.want[event.Kernel] = 1 << p.unit
+		p.want[event.Kernel] = 1 << event.Allreduce
 	case Graph:
 		for _, kind := range event.GPUKinds {
 			if p.busy>>uint32(kind)&1 != 0 {

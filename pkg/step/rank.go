@@ -51,7 +51,6 @@ type clock struct {
 type structure struct {
 	learner   *learner // nil while there is nothing to learn
 	rule      *rule    // of the open segment, nil
-	lastClear *rule    // the last one that was clear
 	marked    bool     // the rank has markers
 	started   int64    // when the first one that counts begins, never before it came
 	startup   bool     // what is launched before it is of the step in which the profiler started
@@ -119,7 +118,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r.passBorders(none)
 	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
 		for i, n := range report.Ranks {
-			if n == id && plan.unit == event.Allreduce && plan.method == Allreduce {
+			if n == id && plan.method == Allreduce {
 				r.device = report.AllreduceDevices[i]
 			}
 		}

@@ -235,17 +235,10 @@ func cycle(u *rule) *rule {
 	return u
 }
 
-// setRule sets the rule of the segment that begins; one that is not clear gives
-// way to one that was, in a segment before.
+// setRule sets the rule of the segment that begins.
 func (r unmarked) setRule(u *rule) {
-	if u.why != "" && r.lastClear != nil {
-		u = r.lastClear
-	}
 	if r.plan.method == Graph {
 		u = cycle(u)
-	}
-	if u.why == "" {
-		r.lastClear = u
 	}
 	r.rule, r.want = u, r.plan.want
 	for t, begins := range u.begins {

@@ -37,8 +37,7 @@
 // number of collectives and of kernels, copies of tokens from the GPU (checkCounts).
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
-// pipeline: its steps are its marker ranges, or else its replays, or else come
-// from the structure of its other collectives.
+// pipeline: its steps are its marker ranges, or else its replays, or else it has none.
 //
 // # Steps without markers
 //

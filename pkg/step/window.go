@@ -274,7 +274,7 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 	why := r.notClear(w.segment)
 	switch n := r.unclearSegments(); {
 	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
-	case why != "" && (r.plan.method == Graph || r.plan.unit != event.Allreduce):
+	case why != "" && r.plan.method == Graph:
 		r.warn("rank %d: %s", r.id, why)
 	case why != "":
 		return &NotFound{
