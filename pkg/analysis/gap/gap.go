@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/names/marker"
@@ -75,10 +76,11 @@ type computer struct {
 	header *event.Header
 	opt    Options
 
-	wholeTrace bool // the window is that of the trace
-	stepped    bool // the stream has steps
-	compared   bool // and ranks to compare
-	phased     bool // and phases
+	wholeTrace bool              // the window is that of the trace
+	stepped    bool              // the stream has steps
+	compared   bool              // and ranks to compare
+	match      *collective.Match // of their collectives, nil before it is known or without any
+	phased     bool              // and phases
 
 	texts
 	method  string // how steps were isolated, "" without

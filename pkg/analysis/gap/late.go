@@ -28,7 +28,11 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 			of = append(of, &compared{view: v})
 		}
 	}
-	res := straggler.Find(collective.New(lanes), windows)
+	if len(lanes) == 0 {
+		return nil
+	}
+	c.match = collective.New(lanes)
+	res := straggler.Find(c.match, windows)
 	if res == nil {
 		return nil
 	}

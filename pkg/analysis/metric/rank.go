@@ -34,7 +34,7 @@ type rank struct {
 	waitsUnknown bool
 	// causesUnknown tells that it has collectives, of which none was matched.
 	causesUnknown bool
-	near          nearStep // in which the last wait began that was credited, or after
+	near          step.Cursor // in which the last wait began that was credited, or after
 	markers       markers
 	name          int // index in rules.prep of the text of prep, past the end: none yet
 	seen          seen

@@ -8,6 +8,7 @@ type Sample struct {
 	Capacity int64 // what was recorded of its period
 	Busy     int64 // of that
 	Exposed  int64 // the part of input preparation during which the GPU is not busy
+	Waits    int64 // the part of Busy that waits in collectives
 }
 
 // samples are the steps that count.
@@ -17,7 +18,7 @@ func samples(ranks []*rank) (all []Sample) {
 		for k, t := range r.steps.between(from, to) {
 			var f figures
 			f.add(t, r)
-			all = append(all, Sample{r.id, k, len(r.gpus), f.capacity, f.busy, f.exposed})
+			all = append(all, Sample{r.id, k, len(r.gpus), f.capacity, f.busy, f.exposed, f.waits})
 		}
 	}
 	return all

@@ -111,50 +111,19 @@ func (r *rank) creditWait(w *collective.Member) {
 	if n == 0 {
 		return
 	}
-	near := &r.near
 	if r.steps.waits == nil {
-		r.steps.waits = make([]wait, n)
-		near.load(steps, 0)
+		r.steps.waits, r.near = make([]wait, n), step.NewCursor(steps)
 	}
-	for near.seek(steps, all.From); near.step < n; near.load(steps, near.step+1) {
-		r.creditIn(&r.gaps.wait, all, host, stat.Span{From: near.before, To: near.start})
-		if near.start >= all.To {
+	for r.near.Find(all.From); r.near.Step < n; r.near.Load(r.near.Step + 1) {
+		near := &r.near
+		r.creditIn(&r.gaps.wait, all, host, stat.Span{From: near.Before, To: near.Start})
+		if near.Start >= all.To {
 			break
 		}
-		r.creditIn(&r.steps.waits[near.step], all, host, stat.Span{From: near.start, To: near.until})
-		if near.until >= all.To {
+		r.creditIn(&r.steps.waits[near.Step], all, host, stat.Span{From: near.Start, To: near.Until})
+		if near.Until >= all.To {
 			break
 		}
-	}
-}
-
-// nearStep is a step with its bounds. Waits come nearly in order, and steps are read block by
-// block: the step of one is that of the last, or a step or two away.
-type nearStep struct {
-	step                 int
-	before, start, until int64 // before: when the step before it ends
-}
-
-// load loads step k; past the last one there is none.
-func (c *nearStep) load(steps *step.Steps, k int) {
-	if c.step = k; k >= steps.Len() {
-		c.before = c.until
-		return
-	}
-	s := steps.At(k)
-	c.start, c.until = s.Start, s.Until
-	if c.before = c.start; k > 0 {
-		c.before = steps.At(k - 1).Until
-	}
-}
-
-// seek loads the first step that ends after t, or none.
-func (c *nearStep) seek(steps *step.Steps, t int64) {
-	for c.step > 0 && c.before > t {
-		c.load(steps, c.step-1)
-	}
-	for c.step < steps.Len() && c.until <= t {
-		c.load(steps, c.step+1)
 	}
 }
 

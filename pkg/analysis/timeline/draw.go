@@ -22,7 +22,6 @@ const (
 	maxNamed   = 320 // spans with names
 	maxGapRows = 40  // of the table
 	callsColor = figure.Color(12)
-	waitsColor = figure.Bad // the GPU spins for a late rank: neither idle nor at work
 )
 
 // Palette gives each of the causes of idle time in the steps of some runs a colour, the
@@ -275,11 +274,11 @@ func (s *Step) drawGaps(p *figure.Timeline, device int32, colors figure.Palette)
 	for _, g := range s.Waits {
 		if g.Device == device {
 			t.Name = fmt.Sprintf("GPU %d is idle or waits, by cause", device)
-			t.Spans = append(t.Spans, figure.Span{Name: g.title(), From: us(g.Start), To: us(g.End), Color: waitsColor})
+			t.Spans = append(t.Spans, figure.Span{Name: g.title(), From: us(g.Start), To: us(g.End), Color: WaitsColor})
 		}
 	}
 	if len(t.Spans) > 0 {
-		p.Named = append(p.Named, figure.Series{Name: "waits in a collective", Color: waitsColor})
+		p.Named = append(p.Named, figure.Series{Name: Waits, Color: WaitsColor})
 	}
 	for _, g := range s.gaps(device) {
 		color := colors[g.Cause]

@@ -1,8 +1,8 @@
 // Series adds up how the steps of a run went, one after another and rank by rank,
 // and draws that: drift, bursts, rare stalls, and the rank that differs.
 //
-// A step is divided into parts without remainder: what the GPUs are busy for, and idle
-// time by whatever an analysis knows of it. Times are in microseconds per step and GPU.
+// A step is divided into parts without remainder: what the GPUs work for, idle time by whatever
+// an analysis knows of it, and what they wait for in collectives. Times are in microseconds per step and GPU.
 // Steps of one number in several ranks count as one each; of a long run several numbers
 // are a bin, of which the shortest and the longest step are kept, so that a rare stall
 // does not vanish in a mean. What is kept does not depend on the number of ranks but for
@@ -13,6 +13,8 @@ package timeline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
 // maxBins is how many bins of steps there are at most, maxRanks how many ranks.
@@ -45,7 +47,19 @@ type Rank struct {
 }
 
 // Idle is the idle time of a step.
-func (r *Rank) Idle() float64 { return sum(r.Parts[1:]) }
+func (r *Rank) Idle() float64 { return sum(r.Parts[1 : len(r.Parts)-1]) }
+
+// Waits names waits in collectives, and WaitsColor is theirs in all figures: the GPU spins for a
+// late rank, and is neither idle nor at work.
+const (
+	Waits      = "waits in collectives"
+	WaitsColor = figure.Bad
+)
+
+// Waits reports whether GPUs wait in collectives.
+func (s *Series) Waits() bool {
+	return slices.ContainsFunc(s.Ranks, func(r Rank) bool { return r.Parts[len(r.Parts)-1] > 0 })
+}
 
 func sum(values []float64) (total float64) {
 	for _, v := range values {
@@ -57,7 +71,7 @@ func sum(values []float64) (total float64) {
 // Builder adds steps up.
 type Builder struct {
 	first, width int
-	parts        int // with busy
+	parts        int // with work and waits
 	bins         []bin
 	ranks        []Rank
 	last         int
@@ -72,7 +86,7 @@ type bin struct {
 // NewBuilder makes room for steps from number first to number last, with so many parts of
 // idle time.
 func NewBuilder(first, last, parts int) *Builder {
-	b := &Builder{first: first, last: last, parts: parts + 1, width: (last - first + maxBins) / maxBins}
+	b := &Builder{first: first, last: last, parts: parts + 2, width: (last - first + maxBins) / maxBins}
 	b.bins = make([]bin, (last-first)/b.width+1)
 	for k := range b.bins {
 		b.bins[k].parts = make([]float64, b.parts)
@@ -86,11 +100,12 @@ type RankBuilder struct {
 	rank Rank
 	from int
 	idle []float64 // of each step
+	wait []float64 // likewise
 }
 
 // Rank begins a rank of which n steps count, from number from on.
 func (b *Builder) Rank(number int32, from, n int) *RankBuilder {
-	return &RankBuilder{b, Rank{Rank: number, Parts: make([]float64, b.parts)}, from, make([]float64, n)}
+	return &RankBuilder{b, Rank{Rank: number, Parts: make([]float64, b.parts)}, from, make([]float64, n), make([]float64, n)}
 }
 
 // bin is that of a step.
@@ -103,11 +118,19 @@ func (r *RankBuilder) Idle(step, part int, us float64) {
 	r.idle[step-r.from] += us
 }
 
-// Step adds a step whose idle time was added: what is left of its period is busy.
+// Wait adds to the time that a step waits in collectives.
+func (r *RankBuilder) Wait(step int, us float64) {
+	r.bin(step).parts[r.of.parts-1] += us
+	r.rank.Parts[r.of.parts-1] += us
+	r.wait[step-r.from] += us
+}
+
+// Step adds a step whose idle time and waits were added: what is left of its period is work.
 func (r *RankBuilder) Step(step int, period float64) {
 	b, idle := r.bin(step), r.idle[step-r.from]
-	b.parts[0] += period - idle
-	r.rank.Parts[0] += period - idle
+	work := period - idle - r.wait[step-r.from]
+	b.parts[0] += work
+	r.rank.Parts[0] += work
 	r.rank.Steps++
 	b.period, b.idle = append(b.period, period), append(b.idle, idle)
 }

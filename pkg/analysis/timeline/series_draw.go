@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -9,11 +10,15 @@ import (
 )
 
 // Document adds the steps over time, and the ranks beside one another where there are
-// several, as figures. parts names GPU busy and the parts of idle time; by says in titles
+// several, as figures. parts names GPU work and the parts of idle time; by says in titles
 // what divides idle time, such as "by cause", "" for nothing.
 func (s *Series) Document(d *report.Section, parts []figure.Series, by string) {
 	if by != "" {
 		by = " " + by
+	}
+	if s.Waits() {
+		parts = append(slices.Clip(parts), figure.Series{Name: Waits, Color: WaitsColor})
+		by += ", and waits in collectives"
 	}
 	if len(s.Bins) > 1 {
 		s.steps(d, parts, by)
@@ -51,7 +56,7 @@ func (s *Series) steps(d *report.Section, parts []figure.Series, by string) {
 	}
 	alt := fmt.Sprintf("Wall time per step over %d bins of steps. The slowest step takes %s and is step %s; the median of the first bin is %s, of the last %s.",
 		len(p.Labels), report.Micros(p.High[slowest]), p.Labels[slowest], report.Micros(p.Median[0]), report.Micros(p.Median[len(p.Median)-1]))
-	d.Extra("Steps over time: GPU busy, and idle"+by+", per step and GPU", alt, p, t)
+	d.Extra("Steps over time: GPU work, and idle"+by+", per step and GPU", alt, p, t)
 }
 
 // ranks draws the ranks beside one another.
@@ -73,7 +78,7 @@ func (s *Series) ranks(d *report.Section, parts []figure.Series, by string) {
 		}
 	}
 	alt := fmt.Sprintf("Rank %d is idle most, %s per step; rank %d least, %s.", most.Rank, report.Micros(most.Idle()), least.Rank, report.Micros(least.Idle()))
-	d.Extra("Ranks compared: GPU busy, and idle"+by+", per step and GPU"+Without(s.Left), alt, p, t)
+	d.Extra("Ranks compared: GPU work, and idle"+by+", per step and GPU"+Without(s.Left), alt, p, t)
 }
 
 // addColumns adds a column for each part.

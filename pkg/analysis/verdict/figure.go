@@ -46,7 +46,7 @@ func (r page) seriesFigures(s *report.Section) {
 	if len(all) == 0 {
 		return
 	}
-	parts := []figure.Series{{Name: "GPU busy", Color: figure.Busy}, {Name: "idle while inputs are prepared", Color: 1}, {Name: "idle", Color: 2}}
+	parts := []figure.Series{{Name: "GPU at work", Color: figure.Busy}, {Name: "idle while inputs are prepared", Color: 1}, {Name: "idle", Color: 2}}
 	first, last := all[0].Step, all[0].Step
 	prep := false
 	for i := range all {
@@ -70,6 +70,7 @@ func (r page) seriesFigures(s *report.Section) {
 			us := func(ns int64) float64 { return float64(ns) / 1e3 / float64(max(one.GPUs, 1)) }
 			rank.Idle(one.Step, 0, us(one.Exposed))
 			rank.Idle(one.Step, rest, us(one.Capacity-one.Busy-one.Exposed))
+			rank.Wait(one.Step, us(one.Waits))
 			rank.Step(one.Step, us(one.Capacity))
 		}
 		rank.Close()
