@@ -222,7 +222,7 @@ func TestHotspotsEvidence(t *testing.T) {
 		}
 		for _, h := range d.Hotspots {
 			if h.Exposed == nil { // gaps names the ranges in which a GPU waits, and no others
-				if text := strings.Join(h.Evidence, "; "); from == "diff" || !strings.Contains(text, "not known whether a GPU waits") {
+				if text := strings.Join(h.Evidence, "; "); from == "diff" || !strings.Contains(text, "unknown whether a GPU waits") {
 					t.Errorf("by %s: exposed time of %s is not known: %s", from, h.Function, text)
 				}
 				continue

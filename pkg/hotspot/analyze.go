@@ -22,7 +22,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 		}
 	}
 	if len(fns) > maxBodies {
-		r.warn("of %d functions the %d that took longest were looked into", len(fns), maxBodies)
+		r.warn("only the longest %[2]d of %[1]d functions were analysed", len(fns), maxBodies)
 	}
 	g := newGraph(fns)
 	for _, f := range fns {
@@ -220,10 +220,10 @@ func (r *Report) addLines(g *graph, f *function, st *steps) {
 		h.Share = r.share(ns)
 		if last > i {
 			h.Line, h.LastLine = b.number(i), b.fn.Lines[b.stmts[last].Last].Number
-			h.Evidence = append(h.Evidence, fmt.Sprintf("with the plain lines of its body, to line %d", h.LastLine))
+			h.Evidence = append(h.Evidence, fmt.Sprintf("includes the plain lines of its body, up to line %d", h.LastLine))
 		}
 		if callees := g.calls[f][i]; len(callees) > 0 && f.inner(i) > 0 {
-			h.Evidence = append(h.Evidence, fmt.Sprintf("less %s in %s, which was profiled", report.Micros(float64(f.inner(i))/1e3), callees[0].Name))
+			h.Evidence = append(h.Evidence, fmt.Sprintf("excludes %s in %s, which is profiled itself", report.Micros(float64(f.inner(i))/1e3), callees[0].Name))
 		}
 		r.Hotspots = append(r.Hotspots, h)
 	}

@@ -527,7 +527,7 @@ func TestRanks(t *testing.T) {
 	if g := r.Functions[1]; g.PerProfileUs[0] != nil {
 		t.Errorf("%+v", g)
 	}
-	const taken = "The profiles are taken for ranks of one run"
+	const taken = "The files are treated as ranks of one run"
 	if page := markdown(t, r); !strings.Contains(page, taken) {
 		t.Error(page)
 	}
@@ -561,7 +561,7 @@ func TestWithoutLines(t *testing.T) {
 	if len(r.Hotspots) != 2 || r.Hotspots[0].Type != Compute || r.Hotspots[0].Confidence != "low" || len(r.Warnings) != 1 {
 		t.Errorf("%+v %q", r.Hotspots, r.Warnings)
 	}
-	if page := markdown(t, r); !strings.HasPrefix(page, "# Most time in `x.py:2`: why cannot be told without its source\n") {
+	if page := markdown(t, r); !strings.HasPrefix(page, "# Most time in `x.py:2`: its source is needed to say why\n") {
 		t.Error(page)
 	}
 	if r := Analyze(nil, Options{}); len(r.Hotspots) != 0 || r.Functions == nil {

@@ -24,7 +24,7 @@ func (r *Report) Brief() *report.Brief {
 		b.Items = append(b.Items, h.brief())
 	}
 	if !weighed {
-		b.CannotTell = append(b.CannotTell, "whether a GPU waits for any of it: give --evidence, the JSON of gaps for a trace of the same run")
+		b.CannotTell = append(b.CannotTell, "whether a GPU waits for any of it: give a trace of the same run with --evidence")
 	}
 	if r.Steps == 0 {
 		b.CannotTell = append(b.CannotTell, "the number of steps: give --steps")
@@ -53,7 +53,7 @@ func (h *Hotspot) brief() report.BriefItem {
 	switch {
 	case h.GainUsPerStep != nil:
 		item.MagnitudeUs, item.CIUs = h.GainUsPerStep, h.GainCIUs
-		item.Evidence += "; a step would be that much shorter without it, by replaying the trace"
+		item.Evidence += "; steps would be that much shorter without it, by replaying the trace"
 	case h.ExposedUsPerStep != nil:
 		item.MagnitudeUs = h.ExposedUsPerStep
 		item.Evidence += "; a GPU waits for it that long"

@@ -137,7 +137,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		f.confidence = "medium"
 	case len(other) > 0:
 		c := other[len(other)-1]
-		f.evidence = fmt.Sprintf("the time is spent in %s, which the line does not show", short(c.Path))
+		f.evidence = fmt.Sprintf("the time is spent inside %s, which was not profiled", short(c.Path))
 		if c.ofTensors() {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
 		} else if hiding(b, i) != nil {
@@ -146,7 +146,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 	case hasWord(s.Operators, arithmetic):
 		f.confidence, f.evidence = "medium", "arithmetic"
 	default:
-		f.evidence = "nothing on the line points to waste"
+		f.evidence = "no sign of waste on this line"
 	}
 	return f
 }

@@ -57,12 +57,12 @@ func (r *Report) title(v View) report.Text {
 		return report.Textf("Most time lost: %s, %s", report.Name(path.Base(h.place())), string(h.Type))
 	}
 	if len(r.Hotspots) == 0 {
-		return report.Plain("Nothing was profiled that took time")
+		return report.Plain("No profiled function took any time")
 	}
 	if !r.HasSource() {
-		return report.Textf("Most time in %s: why cannot be told without its source", report.Name(path.Base(r.Hotspots[0].place())))
+		return report.Textf("Most time in %s: its source is needed to say why", report.Name(path.Base(r.Hotspots[0].place())))
 	}
-	return report.Plain("No waste that a line shows")
+	return report.Plain("No waste found on any line")
 }
 
 // HasSource reports whether the source of any hotspot is known, without which it is
@@ -86,11 +86,11 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 		what += fmt.Sprintf(" of %d profiles", n)
 	}
 	if r.Steps > 0 {
-		what += fmt.Sprintf(", %s per step (%d steps, by %s)", report.Micros(r.TotalUs/float64(r.Steps)), r.Steps, r.StepsFrom)
+		what += fmt.Sprintf(", %s per step (%d steps, counted by %s)", report.Micros(r.TotalUs/float64(r.Steps)), r.Steps, r.StepsFrom)
 	}
-	s.Say("Profiled: %s. The profiler slows lines down, short ones most: compare shares within a run, and rounds with one another.", what)
+	s.Say("Profiled: %s. The profiler inflates short lines most: compare shares within a run, or rounds.", what)
 	if r.ranks {
-		s.Say("The profiles are taken for ranks of one run: of each function the largest time counts. To compare runs name them as rounds: %s",
+		s.Say("The files are treated as ranks of one run: for each function the slowest rank counts. To compare runs, name them as rounds: %s",
 			report.Command("hotspots round0_before=a.txt round1_after=b.txt"))
 	}
 	for _, remark := range v.Remarks {
@@ -166,7 +166,7 @@ func (h *Hotspot) section(d *report.Document) {
 	}
 	runs, once := often[h.Scope], h.Scope == PerRun && h.Hits == 1
 	if once {
-		runs = "ran once in all, which makes no later step longer"
+		runs = "ran once in all, so no step is longer for it"
 	}
 	s.Say("%s of the profiled time, %s of %s; %s. Place: %s.", report.Percent(h.Share), report.Percent(h.ShareOfFunction), report.Name(h.Function), runs, report.Name(h.place()))
 	s.Items(h.Evidence)
@@ -176,7 +176,7 @@ func (h *Hotspot) section(d *report.Document) {
 		case once:
 			saves = fmt.Sprintf("%s to %s once, %s", report.Micros(o.SavingsOf[0]*h.TimeUs), report.Micros(o.SavingsOf[1]*h.TimeUs), saves)
 		case o.SavingsUs != nil:
-			saves = fmt.Sprintf("%s to %s per step, %s", report.Micros(o.SavingsUs[0]), report.Micros(o.SavingsUs[1]), saves)
+			saves = fmt.Sprintf("%s to %s of host time per step, %s", report.Micros(o.SavingsUs[0]), report.Micros(o.SavingsUs[1]), saves)
 		}
 		s.Number("%s: %s. Saves %s; risk %s, complexity %s.", report.Strong(o.Option), strings.TrimSuffix(o.Description, "."), saves, string(o.Risk), o.Complexity)
 	}
@@ -192,10 +192,10 @@ func (r *Report) drillDownSection(d *report.Document) {
 	}
 	s := d.Section("Hidden in calls")
 	for _, x := range r.DrillDown {
-		what := report.Textf("%s of %s is line %d, in %s", report.Percent(x.ShareOfFunction), report.Name(x.Function), x.Line, report.Name(x.Callee))
+		what := report.Textf("Line %d takes %s of %s, in %s", x.Line, report.Percent(x.ShareOfFunction), report.Name(x.Function), report.Name(x.Callee))
 		switch {
 		case x.Profiled:
-			s.Item("%s, which is profiled: go on there.", what)
+			s.Item("%s, which is profiled: continue there.", what)
 		case x.Target != nil:
 			s.Item("%s: profile %s.%s", what, report.Name(*x.Target), sentence(x.Note))
 		default:

@@ -48,7 +48,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	if callees := g.calls[f][i]; len(callees) > 0 {
 		longest := slices.MaxFunc(callees, func(a, b *function) int { return cmp.Compare(a.Ns, b.Ns) })
 		if f.inner(i) > s.ns/2 {
-			d.Callee, d.Profiled, d.Note = longest.Name, true, "it is in this profile: go on there"
+			d.Callee, d.Profiled, d.Note = longest.Name, true, "it is in this profile: continue there"
 			return d, nil, true
 		}
 	}
@@ -69,9 +69,9 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	targets = slices.DeleteFunc(targets, g.profiled)
 	switch {
 	case d.Target == nil && len(targets) > 0:
-		d.Target, d.Note = &targets[0], "by the usual path from here: the line does not say"
+		d.Target, d.Note = &targets[0], "the usual callee from here, which the line does not name"
 	case d.Target == nil:
-		d.Note = "what it calls cannot be told from the line: add it to the profile by hand"
+		d.Note = "its full name is unknown: add it to the profile by hand"
 	case owner == nil:
 		d.Note = "of the same file and class: add it to the profile"
 	}

@@ -100,7 +100,7 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 	if s.loop >= 0 && s.Keyword == "" && len(s.Targets) > 0 && b.stmts[s.loop].Keyword == "for" && b.invariant(i) {
 		loop := &b.stmts[s.loop]
 		if n := b.iterations(s.loop); (n < 0 || n >= 2) && 2*s.hits >= loop.hits {
-			f := finding{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing that it reads changes in the loop of line %d", b.number(s.loop))}
+			f := finding{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing it reads changes in the loop at line %d", b.number(s.loop))}
 			if !pure(s) {
 				// It may count, draw or advance something each time; the longer it takes the likelier.
 				f.confidence, f.also = "medium", s.usPerHit() > plainCallUs

@@ -129,7 +129,7 @@ func (t *Trace) weigh(f *weighed) {
 // expose sets a hotspot's exposed time, which limits its options.
 func (t *Trace) expose(h *Hotspot, f *weighed) {
 	if !f.known {
-		h.Evidence = append(h.Evidence, fmt.Sprintf("not known whether a GPU waits here: the trace names no idle time in a range of %s, nor in one of its callers", f.name))
+		h.Evidence = append(h.Evidence, fmt.Sprintf("unknown whether a GPU waits here: the trace has no idle time in ranges of %s or its callers", f.name))
 		return
 	}
 	h.within, h.part = t.partOf(h, f)
@@ -146,9 +146,9 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 	}
 	h.ExposedUsPerStep = &us
 	if us == 0 {
-		h.Evidence = append(h.Evidence, fmt.Sprintf("hidden: no GPU waits in %s, so that changing it does not shorten a step", f.name))
+		h.Evidence = append(h.Evidence, fmt.Sprintf("hidden: no GPU waits in %s, so changing it does not shorten a step", f.name))
 	} else {
-		h.Evidence = append(h.Evidence, fmt.Sprintf("a GPU waits for %.1f us per step here, by its share of what %s has in the trace", us, f.name))
+		h.Evidence = append(h.Evidence, fmt.Sprintf("a GPU waits %.1f us per step here, its share of the idle time in %s", us, f.name))
 	}
 	for i := range h.Options {
 		limit(&h.Options[i], us, h.UsPerStep)
@@ -250,7 +250,7 @@ func (t *Trace) remarks(rep *Report, profiled bool) (remarks []string) {
 	}
 	known := slices.ContainsFunc(rep.Hotspots, func(h Hotspot) bool { return h.ExposedUsPerStep != nil })
 	if !known && len(rep.Hotspots) > 0 {
-		remarks = append(remarks, "None of the profiled functions has a range in the trace: the order is that of time alone.")
+		remarks = append(remarks, "No profiled function has a range in the trace: hotspots are sorted by time alone.")
 	}
 	return remarks
 }

@@ -34,11 +34,11 @@ func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		warnings = append(warnings, fmt.Sprintf("%s and %s do not have the same outermost functions (%s): the change is that of those which both have, and what moved into another function is none",
+		warnings = append(warnings, fmt.Sprintf("%s and %s have different outermost functions (%s): only those in both are compared",
 			*r.Against, r.Name, strings.Join(slices.Compact(missing), ", ")))
 	}
 	if !known && entries[0] != entries[1] {
-		warnings = append(warnings, fmt.Sprintf("%s and %s were entered %d and %d times, and their steps cannot be identified: the change is that of totals, work included",
+		warnings = append(warnings, fmt.Sprintf("%s and %s were entered %d and %d times and their steps are unknown: totals are compared, not times per step",
 			*r.Against, r.Name, entries[0], entries[1]))
 	}
 	if a > 0 {

@@ -78,11 +78,11 @@ func (r *Round) section(d *report.Document) {
 		if t.Source != "" {
 			what = report.Textf("%s in %s", report.Name(t.Source), report.Name(t.Function))
 		}
-		after := "gone"
+		after := "removed"
 		if t.AfterUs != nil {
 			after = report.Micros(*t.AfterUs)
 		}
-		s.Say("Target: %s, %s%s before and %s after.", what, report.Micros(*t.BeforeUs), unitOf(r.PerStep), after)
+		s.Say("Target: %s, from %s%s to %s.", what, report.Micros(*t.BeforeUs), unitOf(r.PerStep), after)
 	}
 	if r.Prediction != nil {
 		r.Prediction.say(s)

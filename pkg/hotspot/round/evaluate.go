@@ -73,7 +73,7 @@ func unknownNotes(in []Input, notes *Notes) (warnings []string) {
 	}
 	for _, n := range notes.Rounds {
 		if !slices.ContainsFunc(in, func(r Input) bool { return r.Name == n.Name }) {
-			warnings = append(warnings, fmt.Sprintf("the notes speak of %s, which is no round here", n.Name))
+			warnings = append(warnings, fmt.Sprintf("the notes name %s, which is not among the rounds", n.Name))
 		}
 	}
 	return warnings

@@ -94,14 +94,14 @@ func (r *Round) predict(before *hotspot.Report, moved *Moved) {
 
 // say says what was predicted, and what came.
 func (p *Prediction) say(s *report.Section) {
-	said := fmt.Sprintf("Predicted: %s per step shorter without the line (by %s)", report.Micros(p.Us), p.By)
+	said := fmt.Sprintf("Predicted: steps shorter by %s without this line (by %s)", report.Micros(p.Us), p.By)
 	if p.CameUs == nil {
-		s.Say("%s; what came was not measured in the same way.", said)
+		s.Say("%s; not measured in the same way.", said)
 		return
 	}
-	said += fmt.Sprintf("; it came to %s", report.Micros(*p.CameUs))
+	said += fmt.Sprintf("; measured: %s", report.Micros(*p.CameUs))
 	if p.CameCIUs != nil {
-		said += fmt.Sprintf(", 95 %% between %s and %s", report.Micros(p.CameCIUs[0]), report.Micros(p.CameCIUs[1]))
+		said += fmt.Sprintf(", 95 %% interval %s to %s", report.Micros(p.CameCIUs[0]), report.Micros(p.CameCIUs[1]))
 	}
 	if p.Us > 0 {
 		said += fmt.Sprintf(": %s of the prediction", report.Percent(*p.CameUs/p.Us))

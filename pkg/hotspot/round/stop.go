@@ -44,9 +44,9 @@ func (res *Result) lastGain() string {
 
 // testsFailed holds where the notes say so of the last round; without notes nobody knows.
 func (res *Result) testsFailed() Rule {
-	r := Rule{Rule: "tests failed", Detail: "no notes of tests of the last round"}
+	r := Rule{Rule: "tests failed", Detail: "no note on the tests of the last round"}
 	if n := res.Rounds[len(res.Rounds)-1].Note; n != nil && n.Tests != "" {
-		r.Holds, r.Detail = n.Tests == "failed", "those of "+n.Name+" "+n.Tests
+		r.Holds, r.Detail = n.Tests == "failed", n.Name+" "+n.Tests
 	}
 	return r
 }
@@ -89,13 +89,13 @@ func onlyCompute(rep *hotspot.Report) Rule {
 	r := Rule{Rule: "only COMPUTE left", Holds: waste == 0 && !hidden}
 	switch {
 	case len(rep.Hotspots) > 0 && !rep.HasSource():
-		r.Holds, r.Detail = false, "the profile has no source, so that types are not known"
+		r.Holds, r.Detail = false, "the profile has no source, so types are unknown"
 	case waste > 0:
-		r.Detail = fmt.Sprintf("%d of %d hotspots are something else%s", waste, len(rep.Hotspots), first)
+		r.Detail = fmt.Sprintf("%d of %d hotspots are waste%s", waste, len(rep.Hotspots), first)
 	case hidden:
 		r.Detail = "no waste in sight, but calls that were not profiled hide time"
 	default:
-		r.Detail = fmt.Sprintf("%d hotspots; what the functions do that they call and that were not profiled is not in it", len(rep.Hotspots))
+		r.Detail = fmt.Sprintf("%d hotspots; callees that were not profiled may hold more", len(rep.Hotspots))
 	}
 	return r
 }

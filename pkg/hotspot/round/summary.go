@@ -127,7 +127,7 @@ func (res *Result) recommend(rep *hotspot.Report) []string {
 		out = append(out, fmt.Sprintf("Roll %s back: %s.", last.Name, last.Reason))
 	}
 	if len(res.Rounds) > 1 && len(res.Summary.Benchmark) == 0 {
-		out = append(out, "Run the serving benchmark without the profiler on the baseline and on the last round: only throughput says whether it paid.")
+		out = append(out, "Benchmark the baseline and the last round without the profiler: only throughput says whether the changes paid.")
 	}
 	if rep.ProfileNext != "" {
 		out = append(out, "Profile what is hidden: "+rep.ProfileNext)
@@ -136,11 +136,11 @@ func (res *Result) recommend(rep *hotspot.Report) []string {
 		if h.Type == hotspot.Compute || len(h.Options) == 0 {
 			continue
 		}
-		out = append(out, fmt.Sprintf("Next, at risk %s: %s at %s:%d in %s: %s", h.Options[0].Risk, h.Type, h.File, h.Line, h.Function, h.Options[0].Description))
+		out = append(out, fmt.Sprintf("Next (risk %s): %s at %s:%d in %s: %s", h.Options[0].Risk, h.Type, h.File, h.Line, h.Function, h.Options[0].Description))
 		break
 	}
 	if res.Stop.Reason != nil {
-		out = append(out, "Stop here ("+*res.Stop.Reason+"), and trace again: the answer may have moved from the host to the GPU.")
+		out = append(out, "Stop here ("+*res.Stop.Reason+"). Record a new trace: the bottleneck may have moved to the GPU.")
 	}
 	return out
 }
