@@ -35,7 +35,6 @@ func (g *graph) attribute() {
 			}
 		}
 	})
-	g.stackTime()
 }
 
 // inOrder visits callers ahead of what they call. Of functions that only call each other the
@@ -88,7 +87,11 @@ func (g *graph) inOrder(visit func(f *function, called bool)) {
 func (f *function) attribute(sites []site) {
 	total, entries, hits := float64(f.Ns), float64(f.entries()), 0.0
 	f.credit, f.scale = 0, 0
-	if total <= 0 {
+	switch {
+	case f.ofStacks():
+		f.outer, f.credit, f.scale = float64(f.SelfNs), 1, 1
+		return
+	case total <= 0:
 		return
 	}
 	many := false
@@ -151,26 +154,6 @@ func (f *function) own(i int) int64 {
 }
 
 func (f *function) inner(i int) int64 { return int64(math.Round(f.scale * f.given[i])) }
-
-// stackTime counts of stacks the functions' own samples: at most what the outermost have,
-// as of ranks each function may be of another.
-func (g *graph) stackTime() {
-	self, outermost := 0.0, 0.0
-	for _, f := range g.fns {
-		if f.ofStacks() {
-			self += float64(f.SelfNs)
-			if f.root {
-				outermost += float64(f.Ns)
-			}
-		}
-	}
-	for _, f := range g.fns {
-		if f.ofStacks() {
-			f.scale, f.credit = min(1, outermost/max(1, self)), 1
-			f.outer = f.scale * float64(f.SelfNs)
-		}
-	}
-}
 
 // ofStacks is whether a function is known by stacks, which know its own time.
 func (f *function) ofStacks() bool { return f.body == nil && len(f.Lines) == 0 && f.SelfNs >= 0 }

@@ -117,7 +117,7 @@ func (b *code) index() {
 func (s *stmt) changes() []string {
 	all := slices.Clone(s.Targets)
 	for _, c := range s.Calls {
-		if unrepeatable.has(c.Name()) {
+		if onList("unrepeatable", c.Name()) {
 			all = append(all, c.Receiver())
 		}
 	}
@@ -178,7 +178,7 @@ func (b *code) nest() {
 				s.loop = s.parent
 			}
 		}
-		if compound.has(s.Keyword) && len(open) < maxNested {
+		if onList("compound", s.Keyword) && len(open) < maxNested {
 			open = append(open, i)
 		}
 	}
@@ -241,7 +241,7 @@ func (b *code) timesEntered(i int) int64 {
 func (b *code) countEntered(i int) int64 {
 	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
-		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !compound.has(p.Keyword) {
+		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !onList("compound", p.Keyword) {
 			return p.hits
 		}
 	}

@@ -1,7 +1,9 @@
 package hotspot
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,27 +126,32 @@ func checkEngine(t *testing.T, targets *Engine) {
 	}
 }
 
-// TestWords wants each list of words.toml to be one that the code names, with words and with what
-// they are, and the other way round: a name without a list would match nothing, in silence.
+// TestWords wants each list of words.toml to be one that the code asks for, with words and with what
+// they are. A list that is asked for and not there panics.
 func TestWords(t *testing.T) {
-	code, err := os.ReadFile("words.go")
+	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile("data/words.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	named, listed := map[string]bool{}, 0
-	for _, m := range regexp.MustCompile(`wordList = "(\w+)"`).FindAllStringSubmatch(string(code), -1) {
-		named[m[1]] = true
-	}
-	for _, m := range regexp.MustCompile(`\[list\.(\w+)\]\nis = "[^"]{8,}"\nwords = "[^"]+"\n`).FindAllStringSubmatch(string(data), -1) {
-		if listed++; !named[m[1]] {
-			t.Errorf("nothing in the code asks for %s", m[1])
+	asked, listed := map[string]bool{}, map[string]bool{}
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`(?:onList\(|hasWord\(.*, )"(\w+)"`).FindAllStringSubmatch(read(t, file), -1) {
+			asked[m[1]] = true
 		}
 	}
-	if len(named) < 10 || listed != len(named) {
-		t.Errorf("%d lists are named, and %d are in the file", len(named), listed)
+	for _, m := range regexp.MustCompile(`\[list\.(\w+)\]\nis = "[^"]{8,}"\nwords = "[^"]+"\n`).FindAllStringSubmatch(read(t, "data/words.toml"), -1) {
+		listed[m[1]] = true
 	}
+	if len(listed) < 10 || !maps.Equal(asked, listed) {
+		t.Errorf("%v are asked for, and %v are in the file", asked, listed)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -45,11 +45,11 @@ func (b tensors) countOps(i int) ops {
 			kind = b.kindOf(r, i)
 		}
 		onTensor := c.Receiver() != "" && (kind == tensorKind || kind == unknownKind || kind == cpuKind)
-		n.sure = n.sure || kind == tensorKind && !described.has(name)
+		n.sure = n.sure || kind == tensorKind && !onList("described", name)
 		switch {
-		case strongOps.has(name) && onTensor:
+		case onList("strong_ops", name) && onTensor:
 			n.strong++
-		case weakOps.has(name) && onTensor:
+		case onList("weak_ops", name) && onTensor:
 			n.weak++
 		default:
 			n.alone = false
@@ -72,13 +72,13 @@ func (b tensors) countOps(i int) ops {
 // what describes one.
 func (b *kinds) computes(s *stmt, i, depth int) bool {
 	isTensor := func(path string) bool { return path != "torch" && b.kindFrom(path, i, depth) == tensorKind }
-	return hasWord(s.Operators, arithmetic) && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
+	return hasWord(s.Operators, "arithmetic") && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
 }
 
 // describes is whether a statement reads what describes a tensor: its shape, its type, its place.
 func describes(tokens []Token) bool {
 	for k, t := range tokens {
-		if t.Kind == Name && (described.has(t.Text) && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
+		if t.Kind == Name && (onList("described", t.Text) && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
 			return true
 		}
 	}
@@ -124,7 +124,7 @@ func (b tensors) chained(i int) *run {
 
 // links is whether there is a statement i that can be in a run.
 func (b tensors) links(i int) bool {
-	if i < 0 || i >= len(b.stmts) || compound.has(b.stmts[i].Keyword) || b.stmts[i].Keyword == "return" {
+	if i < 0 || i >= len(b.stmts) || onList("compound", b.stmts[i].Keyword) || b.stmts[i].Keyword == "return" {
 		return false
 	}
 	n := b.tensorOps(i)

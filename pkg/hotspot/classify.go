@@ -143,7 +143,7 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 		} else if hiding(b, i) != nil {
 			f.sub = Opaque
 		}
-	case hasWord(s.Operators, arithmetic):
+	case hasWord(s.Operators, "arithmetic"):
 		f.confidence, f.evidence = "medium", "arithmetic"
 	default:
 		f.evidence = "no sign of waste on this line"

@@ -94,7 +94,7 @@ func hiding(b *body, i int) *Call {
 	}
 	for at := len(other) - 1; at >= 0; at-- {
 		c := &other[at]
-		if c.ofTensors() || strings.HasPrefix(c.Path, "np.") || pyBuiltins.has(c.Path) || strings.HasPrefix(c.Path, "''") {
+		if c.ofTensors() || strings.HasPrefix(c.Path, "np.") || onList("py_builtins", c.Path) || strings.HasPrefix(c.Path, "''") {
 			continue
 		}
 		return c

@@ -116,7 +116,7 @@ func (g *graph) explain(f *function, i int, c *Call) *function {
 	module := len(all) == 0
 	if module {
 		all = g.byName["forward"]
-	} else if receiver == "" || notHeld[receiver] || g.engine.held(lastName(receiver)) != nil || !common.has(c.Name()) {
+	} else if receiver == "" || notHeld[receiver] || g.engine.held(lastName(receiver)) != nil || !onList("common", c.Name()) {
 		return nil
 	}
 	var best *function
@@ -239,7 +239,7 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 		return true
 	}
 	// Names that many classes have need more than a name.
-	return !common.has(c.Name()) && !strings.HasPrefix(c.Name(), "__")
+	return !onList("common", c.Name()) && !strings.HasPrefix(c.Name(), "__")
 }
 
 // related is whether the name of a variable or attribute may hold an object of a class:

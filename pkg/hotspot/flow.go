@@ -93,7 +93,7 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 		return nil
 	}
 	for _, c := range s.Calls {
-		if hasWord(lastWords(c.Path), unrepeatable) {
+		if hasWord(lastWords(c.Path), "unrepeatable") {
 			return nil
 		}
 	}
@@ -119,7 +119,7 @@ func pure(s *stmt) bool {
 	for _, c := range s.Calls {
 		root, _ := splitRoot(c.Path)
 		first := append(lastWords(c.Path), "")[0]
-		if !pureModules.has(root) && !pureNames.has(first) {
+		if !onList("pure_modules", root) && !onList("pure_names", first) {
 			return false
 		}
 	}
@@ -183,7 +183,7 @@ func stepWide(s *stmt) bool {
 	}
 	for _, name := range s.Names {
 		switch {
-		case hasWord(words(name), stepWords) && !local[name]:
+		case hasWord(words(name), "step_words") && !local[name]:
 			shared = true
 		case !local[name]:
 			return false

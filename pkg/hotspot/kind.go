@@ -38,7 +38,7 @@ func (b *kinds) kindFrom(path string, i, depth int) kind {
 		return k
 	}
 	if of, isCall := strings.CutSuffix(path, "()"); isCall && depth > 0 { // of a tensor's method
-		if at := strings.LastIndexByte(of, '.'); at > 0 && (strongOps.has(of[at+1:]) || weakOps.has(of[at+1:])) {
+		if at := strings.LastIndexByte(of, '.'); at > 0 && (onList("strong_ops", of[at+1:]) || onList("weak_ops", of[at+1:])) {
 			switch k := b.kindFrom(of[:at], i, depth-1); k {
 			case tensorKind, cpuKind, numpyKind:
 				return k
@@ -238,7 +238,7 @@ func (b *kinds) kindOfText(text string, i int) kind {
 	hosts := map[string]int{} // how often names stand where only a size or a type is asked, or before a dot
 	for _, c := range inner[0].Calls {
 		root, _ := splitRoot(c.Path)
-		if lexicon().made[c.Path] != numberKind && !described.has(c.Name()) {
+		if lexicon().made[c.Path] != numberKind && !onList("described", c.Name()) {
 			paths = append(paths, c.Path+"()")
 			continue
 		}
@@ -279,7 +279,7 @@ func (b *kinds) kindOfText(text string, i int) kind {
 }
 
 // ofHost is whether a path is what the host knows of a tensor without its data.
-func ofHost(path string) bool { return described.has(lastName(bare.Replace(path))) }
+func ofHost(path string) bool { return onList("described", lastName(bare.Replace(path))) }
 
 // constant is whether a path is a member of an enumeration or a type of elements: Mode.DECODE,
 // torch.float16. What a module has in capitals may be a number, with which tensors are compared.

@@ -15,7 +15,7 @@ import (
 // nothing is claimed of them.
 func collections(over []Token) (all []string) {
 	n := len(over)
-	if n > 2 && wrappers.has(over[0].Text) && over[1].Text == "(" && over[n-1].Text == ")" {
+	if n > 2 && onList("wrappers", over[0].Text) && over[1].Text == "(" && over[n-1].Text == ")" {
 		for _, arg := range split(over[2 : n-1]) {
 			if over[0].Text != "range" || len(arg) > 1 && arg[0].Text == "len" && arg[1].Text == "(" {
 				all = append(all, collections(arg)...)
@@ -62,7 +62,7 @@ func (b *body) redundant(i int) []finding {
 // All pairs of ancestors are looked at: the branches may be any number of blocks further up.
 func (b *code) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
-		if p := b.stmts[x].parent; p >= 0 && compound.has(b.stmts[p].Keyword) && !b.inside(j, p) && b.leaves(p) {
+		if p := b.stmts[x].parent; p >= 0 && onList("compound", b.stmts[p].Keyword) && !b.inside(j, p) && b.leaves(p) {
 			return true
 		}
 		for y := j; y >= 0; y = b.stmts[y].parent {

@@ -116,7 +116,7 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 // matches is whether a call has one of the names; path is its bare path.
 func (ind *Indicator) matches(c *Call, path string) bool {
 	for _, name := range ind.Calls {
-		if path == name || !builtins.has(name) && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
+		if path == name || !onList("builtins", name) && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
 			return true
 		}
 	}

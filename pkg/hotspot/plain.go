@@ -29,5 +29,5 @@ func (b *body) container(i int) []finding {
 // ofTensors is whether a call is one of PyTorch by its name.
 func (c *Call) ofTensors() bool {
 	root, _ := splitRoot(c.Path)
-	return torchModules.has(root) || strongOps.has(c.Name()) || weakOps.has(c.Name())
+	return onList("torch_modules", root) || onList("strong_ops", c.Name()) || onList("weak_ops", c.Name())
 }

@@ -27,13 +27,13 @@ type pace struct{ *code }
 // perLayerCode is whether a function is by its name of a model's layer.
 func (b pace) perLayerCode() bool {
 	own := words(b.fn.Name)
-	if hasWord(own, notLayers) {
+	if hasWord(own, "not_layers") {
 		return false
 	}
-	if hasWord(own, layerWords) {
+	if hasWord(own, "layer_words") {
 		return true
 	}
-	return hasWord(b.words, layerWords) && !hasWord(b.words, notLayers)
+	return hasWord(b.words, "layer_words") && !hasWord(b.words, "not_layers")
 }
 
 // loopOf is the loop around statement i, or i where it is the header of one: that runs
