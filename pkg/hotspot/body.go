@@ -53,10 +53,8 @@ type stmt struct {
 	loop   int      // innermost for or while around it, -1 none
 
 	// What is looked up again and again, and found once: see the methods of their names.
-	entered int64   // timesEntered, 0 not yet
-	turns   float64 // iterations, 0 not yet
-	ops     *ops    // tensorOps
-	run     *run    // chained
+	ops *ops // tensorOps
+	run *run // chained
 }
 
 // isLoop is whether a statement is a loop's header.
@@ -232,14 +230,6 @@ func (s *stmt) usPerHit() float64 {
 // how often the function was entered.
 func (b *code) timesEntered(i int) int64 {
 	s := &b.stmts[i]
-	if s.entered == 0 {
-		s.entered = b.countEntered(i)
-	}
-	return s.entered
-}
-
-func (b *code) countEntered(i int) int64 {
-	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
 		if p := &b.stmts[j]; p.parent == s.parent && p.hits > 0 && !onList("compound", p.Keyword) {
 			return p.hits
@@ -293,14 +283,6 @@ func (b *code) countEntries() int64 {
 // times entered. Where what is first in it ran as often, it was not when there were no more
 // (Python 3.11), or the loop is left before.
 func (b *code) iterations(i int) float64 {
-	s := &b.stmts[i]
-	if s.turns == 0 {
-		s.turns = b.countTurns(i)
-	}
-	return s.turns
-}
-
-func (b *code) countTurns(i int) float64 {
 	s := &b.stmts[i]
 	if s.hits == 0 {
 		return -1

@@ -69,17 +69,11 @@ func union[K comparable](before, after map[K]cost, each func(k K, a, b *cost)) {
 // have: of a function that one lacks it is said once, not for each of its lines.
 func changes(before, after *profile, da, db float64) (functions, lines []Change) {
 	union(before.functions, after.functions, func(k functionKey, a, b *cost) {
-		functions = append(functions, change(k, "", a, b, da, db))
+		functions = append(functions, change(k, a, b, da, db))
 		if a == nil || b == nil {
 			return
 		}
-		union(before.lines[k], after.lines[k], func(text string, a, b *cost) {
-			source := after.source[k][text]
-			if a != nil {
-				source = before.source[k][text]
-			}
-			lines = append(lines, change(k, source, a, b, da, db))
-		})
+		union(before.lines[k], after.lines[k], func(_ string, a, b *cost) { lines = append(lines, change(k, a, b, da, db)) })
 	})
 	return largest(functions), largest(lines)
 }
@@ -92,10 +86,10 @@ func costOf[K comparable](costs map[K]cost, k K) *cost {
 	return nil
 }
 
-// change is how a function, or its line with that source, went from a to b, of which one
+// change is how a function, or a line of it, went from a to b, of which one
 // may be nil: it was not there. Times are divided by da and db, the steps of each.
-func change(k functionKey, source string, a, b *cost, da, db float64) Change {
-	c := Change{Function: k.name, File: k.file, Source: source}
+func change(k functionKey, a, b *cost, da, db float64) Change {
+	c := Change{Function: k.name, File: k.file, Source: cmp.Or(a, b).source}
 	if a != nil {
 		us := float64(a.ns) / 1000 / da
 		c.Line, c.BeforeUs, c.DeltaUs, c.PerHitUs[0] = a.number, &us, -us, perHit(*a)

@@ -150,7 +150,7 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 // where there is no such line; nil where that is not there, either. Equal lines are one.
 func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
 	if text, there := a.keys[fn][number]; there {
-		t := change(fn, a.source[fn][text], costOf(a.lines[fn], text), costOf(b.lines[fn], text), da, db)
+		t := change(fn, costOf(a.lines[fn], text), costOf(b.lines[fn], text), da, db)
 		t.Line = number
 		return &t
 	}
@@ -158,7 +158,7 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 	if was == nil {
 		return nil
 	}
-	return new(change(fn, "", was, costOf(b.functions, fn), da, db))
+	return new(change(fn, was, costOf(b.functions, fn), da, db))
 }
 
 // evidence is a change of one figure, from which a verdict follows.

@@ -34,7 +34,8 @@ func keyOf(file, name string) functionKey {
 // cost is the time of a line or function.
 type cost struct {
 	ns, hits int64
-	number   int // the line's number, the first of several equal ones
+	number   int    // the line's number, the first of several equal ones
+	source   string // as it stands, without indentation; "" of a function
 }
 
 // profile is what one round's functions and lines cost.
@@ -42,8 +43,7 @@ type profile struct {
 	functions map[functionKey]cost
 	roots     map[functionKey]bool // no profiled function calls them
 	lines     map[functionKey]map[string]cost
-	source    map[functionKey]map[string]string // the source as it stands, without indentation
-	keys      map[functionKey]map[int]string    // the key of lines, by number
+	keys      map[functionKey]map[int]string // the key of lines, by number
 	steps     int64
 	stepsFrom string
 }
@@ -53,7 +53,7 @@ type profile struct {
 func newProfile(in *Input) *profile {
 	p := &profile{
 		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
-		lines: map[functionKey]map[string]cost{}, source: map[functionKey]map[string]string{}, keys: map[functionKey]map[int]string{},
+		lines: map[functionKey]map[string]cost{}, keys: map[functionKey]map[int]string{},
 		steps: in.Report.Steps, stepsFrom: in.Report.StepsFrom,
 	}
 	for _, f := range in.Report.Functions {
@@ -85,7 +85,7 @@ func (p *profile) addLines(in *Input) {
 			}
 			longest[k] = ns
 			if p.lines[k] == nil || !in.Sum {
-				p.lines[k], p.source[k], p.keys[k] = map[string]cost{}, map[string]string{}, map[int]string{}
+				p.lines[k], p.keys[k] = map[string]cost{}, map[int]string{}
 			}
 			for _, f := range byKey[k] {
 				p.addFunction(k, f)
@@ -105,8 +105,7 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 		p.keys[k][l.Number] = text
 		c, seen := p.lines[k][text]
 		if !seen {
-			c.number = l.Number
-			p.source[k][text] = strings.TrimSpace(l.Source)
+			c.number, c.source = l.Number, strings.TrimSpace(l.Source)
 		}
 		c.ns, c.hits = lineprof.Add(c.ns, l.Ns), lineprof.Add(c.hits, l.Hits)
 		p.lines[k][text] = c
