@@ -53,7 +53,6 @@ type stmt struct {
 	loop   int      // innermost for or while around it, -1 none
 
 	// What is looked up again and again, and found once: see the methods of their names.
-	ops *ops // tensorOps
 	run *run // chained
 }
 

@@ -24,15 +24,6 @@ type ops struct {
 // takes longer is a tensor.
 func (b tensors) tensorOps(i int) ops {
 	s := &b.stmts[i]
-	if s.ops == nil {
-		n := b.countOps(i)
-		s.ops = &n
-	}
-	return *s.ops
-}
-
-func (b tensors) countOps(i int) ops {
-	s := &b.stmts[i]
 	us := s.usPerHit()
 	if us >= 0 && us < viewUs {
 		return ops{}

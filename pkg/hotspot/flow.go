@@ -75,12 +75,12 @@ func reads(s *stmt, names []string) bool {
 // insideDef is whether a statement is in a function within the function, or begins one:
 // when that runs, nothing tells.
 func insideDef(b *code, j int) bool {
-	for p := b.stmts[j].parent; p >= 0; p = b.stmts[p].parent {
+	for p := j; p >= 0; p = b.stmts[p].parent {
 		if b.stmts[p].Keyword == "def" && b.stmts[p].parent >= 0 {
 			return true
 		}
 	}
-	return b.stmts[j].Keyword == "def" && b.stmts[j].parent >= 0
+	return false
 }
 
 // hoistable finds that nothing a statement in a loop reads changes in it.
@@ -190,10 +190,8 @@ func stepWide(s *stmt) bool {
 		}
 	}
 	for _, path := range s.Attributes {
-		for _, w := range words(path) {
-			if w == "layer" || w == "weight" || w == "hidden" || w == "idx" && strings.Contains(path, "layer") {
-				return false
-			}
+		if hasWord(words(path), "layer_data") {
+			return false
 		}
 	}
 	return shared

@@ -97,10 +97,7 @@ func resultKind(path string) kind {
 
 // inherit is the kind of what is reached from something of kind k.
 func inherit(k kind, rest string) kind {
-	switch {
-	case rest == "" || k == tensorKind || k == cpuKind || k == numpyKind:
-		return k
-	case strings.HasPrefix(rest, "[") || strings.HasPrefix(rest, "."):
+	if plainKinds[k] && rest != "" && rest[0] != '(' {
 		return unknownKind // an item of a list can be anything
 	}
 	return k

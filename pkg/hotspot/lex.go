@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -157,17 +158,9 @@ func nameLen(s string) int {
 
 // numberLen is how many bytes of s are a number of any base or notation. It takes more
 // than Python would, and never less.
-func numberLen(s string) int {
-	for i := range len(s) {
-		c := s[i]
-		digit := c >= '0' && c <= '9' || c == '_' || c == '.' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		sign := (c == '+' || c == '-') && i > 0 && (s[i-1] == 'e' || s[i-1] == 'E') && !strings.HasPrefix(s, "0x")
-		if !digit && !sign {
-			return i
-		}
-	}
-	return len(s)
-}
+func numberLen(s string) int { return len(number.FindString(s)) }
+
+var number = regexp.MustCompile(`^(?:0[xX][0-9a-zA-Z_]*|(?:[eE][+-]|[0-9a-zA-Z_.])+)`)
 
 // lexName reads a name, a keyword, or the prefix of a string.
 func (l *lexer) lexName(rest string) {

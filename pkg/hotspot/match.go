@@ -177,12 +177,8 @@ func begins(word, r string) bool { return word == r || len(r) >= 4 && strings.Ha
 
 // short is a path that fits a sentence.
 func short(path string) string {
-	if len(path) > 60 {
-		cut := len(path) - 57
-		for cut < len(path) && path[cut]&0xc0 == 0x80 {
-			cut++
-		}
-		path = "..." + path[cut:]
+	if r := []rune(path); len(r) > 60 {
+		return "..." + string(r[len(r)-57:])
 	}
 	return path
 }

@@ -70,17 +70,25 @@ func (p *parser) expressions(closer string) (elements int) {
 			p.loop(closer)
 		case t.Kind == Name && closer == ")" && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Text == "=":
 			p.i += 2 // the name of a keyword argument
-		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
-			p.s.Operators = append(p.s.Operators, t.Text)
-			p.i++
 		default:
-			p.primary()
+			p.item()
 		}
 	}
 	if p.i > start {
 		elements++
 	}
 	return elements
+}
+
+// item reads an operator, or an expression without one.
+func (p *parser) item() {
+	t := p.tokens[p.i]
+	if t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t) {
+		p.s.Operators = append(p.s.Operators, t.Text)
+		p.i++
+		return
+	}
+	p.primary()
 }
 
 // literal reports whether a keyword is a value, and no operator.
@@ -109,14 +117,7 @@ func (p *parser) loop(closer string) {
 		p.s.Comprehension = true
 	}
 	for p.more() && !p.at("for") && !p.at("if") && !p.at(":") && !p.at("async") && !(closer != "" && p.at(closer)) {
-		t := p.tokens[p.i]
-		switch {
-		case t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t):
-			p.s.Operators = append(p.s.Operators, t.Text)
-			p.i++
-		default:
-			p.primary()
-		}
+		p.item()
 	}
 	p.s.Loops[at].tokens = p.tokens[start:p.i]
 	p.s.Loops[at].Over = Text(p.tokens[start:p.i])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -194,17 +195,7 @@ func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')
 
 // functionOf is the name of the function that a range stands for, "" where its text is
 // no name: "[Executor] _forward_step #: # ctx reqs" stands for _forward_step.
-func functionOf(text string) string {
-	text = strings.TrimSpace(text)
-	if strings.HasPrefix(text, "[") {
-		if end := strings.IndexByte(text, ']'); end >= 0 {
-			text = strings.TrimSpace(text[end+1:])
-		}
-	}
-	end := 0
-	for end < len(text) && (text[end] == '.' || text[end] == '_' || text[end] >= '0' && text[end] <= '9' ||
-		text[end]|0x20 >= 'a' && text[end]|0x20 <= 'z') {
-		end++
-	}
-	return lastPart(text[:end])
-}
+func functionOf(text string) string { return lastPart(named.FindStringSubmatch(text)[1]) }
+
+// named is a range's text with the name at its beginning, after a prefix in brackets.
+var named = regexp.MustCompile(`^\s*(?:\[[^\]]*\]\s*)?([A-Za-z0-9_.]*)`)

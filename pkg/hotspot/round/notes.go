@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/BurntSushi/toml"
 )
@@ -103,12 +104,11 @@ func (n *Notes) check() error {
 
 // of returns the note on a round, nil where there is none.
 func (n *Notes) of(name string) *Note {
-	if n != nil {
-		for i := range n.Rounds {
-			if n.Rounds[i].Name == name {
-				return &n.Rounds[i]
-			}
-		}
+	if n == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(n.Rounds, func(r Note) bool { return r.Name == name }); i >= 0 {
+		return &n.Rounds[i]
 	}
 	return nil
 }
