@@ -224,7 +224,7 @@ func TestOptimizeRestart(t *testing.T) {
 		t.Errorf("the end:\n%s", out)
 	}
 	summary := o.read(t, "summary.md")
-	for _, want := range []string{"part of the difference may be the CPUs", "round2_second", "conditional expression", "Summary: failed attempts"} {
+	for _, want := range []string{"part of the difference may come from that", "round2_second", "conditional expression", "Summary: failed attempts"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("no %q in the summary:\n%s", want, summary)
 		}

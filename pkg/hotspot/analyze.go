@@ -28,7 +28,8 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	for _, f := range fns {
 		r.ProfiledNs = lineprof.Add(r.ProfiledNs, int64(math.Round(f.outer)))
 	}
-	st := findSteps(g, o)
+	st := &steps{layers: o.Layers}
+	st.number, st.from = findSteps(g, o)
 	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
 	r.fns = fns
 	r.addProfiles(profiles, g)
@@ -49,33 +50,27 @@ func (r *Report) warn(format string, args ...any) {
 // Where the longest runs once, its loop runs once per step.
 // One or two entries are taken for no number of steps: they may be a warm-up and a loop.
 // number is 0 where it is not known, and then nothing is per step.
-func findSteps(g *graph, o Options) *steps {
-	st := &steps{number: o.Steps, layers: o.Layers}
+func findSteps(g *graph, o Options) (number int64, from string) {
 	if o.Steps > 0 {
-		st.from = "option"
-		return st
+		return o.Steps, "option"
 	}
 	for _, name := range g.engine.Steps {
 		for _, f := range g.byName[name] {
 			if f.body != nil && f.body.entries > 1 {
-				st.number, st.from = f.body.entries, f.Name
-				return st
+				return f.body.entries, f.Name
 			}
 		}
 	}
-	for _, f := range g.fns { // the longest first
-		if f.body != nil && f.root {
-			if n := f.body.mainLoop(); f.body.entries > 0 && f.body.entries <= 2 && n > 2 {
-				st.number, st.from = n, f.Name
-				return st
-			}
-			break
+	outermost := func(f *function) bool { return f.body != nil && f.root }
+	if i := slices.IndexFunc(g.fns, outermost); i >= 0 { // the longest
+		if f := g.fns[i]; f.body.entries > 0 && f.body.entries <= 2 && f.body.mainLoop() > 2 {
+			return f.body.mainLoop(), f.Name
 		}
 	}
 	if f := g.regular(); f != nil {
-		st.number, st.from = f.body.entries, f.Name
+		return f.body.entries, f.Name
 	}
-	return st
+	return 0, ""
 }
 
 // regular is of the outermost functions the one that was entered as often as most functions
@@ -136,7 +131,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 		for _, f := range g.fns {
 			if f.per[at] != nil {
 				info.Functions++
-				info.TotalUs += float64(*f.per[at]) / 1e3 * f.outer / float64(max(1, f.Ns))
+				info.TotalUs += *f.per[at] * f.outer / float64(max(1, f.Ns))
 			}
 		}
 		r.Profiles = append(r.Profiles, info)
@@ -146,14 +141,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 // addFunctions lists the functions, with the time that each has in every profile.
 func (r *Report) addFunctions(g *graph) {
 	for _, f := range g.fns {
-		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root}
-		for _, ns := range f.per {
-			var us *float64
-			if ns != nil {
-				us = new(float64(*ns) / 1e3)
-			}
-			info.PerProfileUs = append(info.PerProfileUs, us)
-		}
+		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per}
 		r.Functions = append(r.Functions, info)
 	}
 }

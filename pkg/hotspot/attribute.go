@@ -69,14 +69,11 @@ func (g *graph) inOrder(visit func(f *function, called bool)) {
 		}
 		visit(f, called)
 		done[f] = true
-		var freed []*function
-		for _, callee := range callees[f] {
+		for _, callee := range callees[f] { // the longest first, as all are
 			if open[callee]--; open[callee] == 0 {
-				freed = append(freed, callee)
+				ready = append(ready, callee)
 			}
 		}
-		slices.SortFunc(freed, func(a, b *function) int { return a.at - b.at })
-		ready = append(ready, freed...)
 	}
 }
 

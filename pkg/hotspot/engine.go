@@ -56,26 +56,20 @@ var Engines = sync.OnceValue(func() []*Engine {
 // engineOf is the engine whose functions were profiled: that of most files, told by their
 // package, else by their names and methods; a program of its own where it is none.
 func engineOf(fns []*function) *Engine {
-	most, best := 0, (*Engine)(nil)
-	count := func(of func(*Engine, *function) bool) {
-		for _, e := range Engines() {
-			n := 0
-			for _, f := range fns {
-				if of(e, f) {
-					n++
-				}
-			}
-			if n > most {
-				most, best = n, e
+	most, best := 0, &Engine{Variable: linesVariable}
+	for _, e := range Engines() {
+		n := 0
+		for _, f := range fns {
+			switch {
+			case strings.HasPrefix(f.File, e.Package+"/"):
+				n += len(fns) // counts for more than all names
+			case e.ByFile && e.classOf(f) != nil:
+				n++
 			}
 		}
-	}
-	count(func(e *Engine, f *function) bool { return strings.HasPrefix(f.File, e.Package+"/") })
-	if best == nil {
-		count(func(e *Engine, f *function) bool { return e.ByFile && e.classOf(f) != nil })
-	}
-	if best == nil {
-		return &Engine{Variable: linesVariable}
+		if n > most {
+			most, best = n, e
+		}
 	}
 	return best
 }

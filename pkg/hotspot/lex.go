@@ -280,18 +280,15 @@ func (l *lexer) leaveExpression(c byte) bool {
 		l.col += min(2, len(rest))
 		return true
 	case c == ':' && !strings.HasPrefix(rest, ":="):
-		end := strings.IndexAny(rest, "}")
+		end := strings.IndexAny(rest, "{}")
 		if end < 0 {
 			end = len(rest)
 		}
-		if open := strings.IndexByte(rest[:end], '{'); open >= 0 { // a width that is an expression
-			end = open
-			l.col += end
+		l.col += end
+		if end < len(rest) && rest[end] == '{' { // a width that is an expression
 			l.depth++ // its "}" takes one off again
 			l.read(Op, 1)
-			return true
 		}
-		l.col += end
 		return true
 	case c == '}':
 		f := l.nested[n-1]

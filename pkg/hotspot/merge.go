@@ -12,7 +12,7 @@ import (
 // function is one profiled function over all profiles.
 type function struct {
 	*lineprof.Function                     // of the profile in which it took longest, or the sum
-	per                []*int64            // total in each profile, nil where it is not in it
+	per                []*float64          // us in each profile, nil where it is not in it
 	body               *body               // nil where its source was not looked into
 	called             bool                // by another profiled function
 	callers            map[*function]int64 // with the ns of their statements that call it
@@ -60,13 +60,13 @@ func merge(profiles []*lineprof.Profile, sum bool) []*function {
 			seen[identity{f.File, f.Name, f.Line, 0}]++
 			m := byID[id]
 			if m == nil {
-				m = &function{Function: f, per: make([]*int64, len(profiles)), callers: map[*function]int64{}}
+				m = &function{Function: f, per: make([]*float64, len(profiles)), callers: map[*function]int64{}}
 				byID[id] = m
 				all = append(all, m)
 			} else {
 				m.join(f, sum)
 			}
-			m.per[at] = new(f.Ns)
+			m.per[at] = new(float64(f.Ns) / 1e3)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *function) int { return cmp.Compare(b.Ns, a.Ns) })

@@ -1,5 +1,7 @@
 package hotspot
 
+import "slices"
+
 // Options are what the profile does not say.
 type Options struct {
 	Top    int   // hotspots to return, 0: all that have the least share (package comment)
@@ -15,10 +17,8 @@ const Opaque = "call"
 // Hidden is the call that was not profiled which takes most of the profiled time, nil where
 // none takes so much that it is to be profiled before anything else is concluded.
 func (r *Report) Hidden() *DrillDown {
-	for i := range r.DrillDown {
-		if d := &r.DrillDown[i]; !d.Profiled && d.Share > opaqueShare {
-			return d
-		}
+	if i := slices.IndexFunc(r.DrillDown, func(d DrillDown) bool { return !d.Profiled && d.Share > opaqueShare }); i >= 0 {
+		return &r.DrillDown[i]
 	}
 	return nil
 }

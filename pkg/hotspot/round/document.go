@@ -78,7 +78,7 @@ func (r *Round) section(d *report.Document) {
 		if t.Source != "" {
 			what = report.Textf("%s in %s", report.Name(t.Source), report.Name(t.Function))
 		}
-		after := "removed"
+		after := "none (removed)"
 		if t.AfterUs != nil {
 			after = report.Micros(*t.AfterUs)
 		}
@@ -135,11 +135,7 @@ func (res *Result) summarySections(d *report.Document) {
 	}
 	cum := d.Section("Summary: cumulative improvement")
 	if c := s.Cumulative; c != nil {
-		unit := ""
-		if c.PerStep {
-			unit = " per step"
-		}
-		cum.Say("Profiled time%s: %s to %s, %+.1f %% (%s), from %s to %s.", unit, report.Micros(c.BeforeUs), report.Micros(c.AfterUs),
+		cum.Say("Profiled time%s: %s to %s, %+.1f %% (%s), from %s to %s.", unitOf(c.PerStep), report.Micros(c.BeforeUs), report.Micros(c.AfterUs),
 			c.ChangePct, report.Micros(c.ChangeUs), report.Name(c.From), report.Name(c.To))
 	} else {
 		cum.Say("Nothing to compare.")

@@ -216,7 +216,7 @@ func decisive(bench []MetricChange) *evidence {
 
 // decideBy decides by a figure: by its interval, where one is known.
 func (r *Round) decideBy(e *evidence) {
-	better := -e.pct
+	better := 0 - e.pct // no negative zero
 	if e.up {
 		better = e.pct
 	}
