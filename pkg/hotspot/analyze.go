@@ -283,19 +283,16 @@ func byName(f *function) []finding {
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name
 	b := bodyOf(&code{fn: f.Function, stmts: []stmt{{Statement: Statement{Calls: []Call{{Path: strings.Trim(path, ".")}}}}}})
 	found, _, _ := b.calls(0)
-	var kept []finding
-	for _, x := range found {
-		switch x.kind {
-		case Comm, GIL, Serialize, Alloc, GC, Sync:
-			x.confidence = "low"
-			x.evidence += ", by its name alone"
-			kept = append(kept, x)
-		}
+	believed := []Type{Comm, GIL, Serialize, Alloc, GC, Sync}
+	found = slices.DeleteFunc(found, func(x finding) bool { return !slices.Contains(believed, x.kind) })
+	for i := range found {
+		found[i].confidence = "low"
+		found[i].evidence += ", by its name alone"
 	}
-	if len(kept) == 0 {
-		kept = []finding{{kind: Compute, confidence: "low", evidence: "a function without lines: profile it with line_profiler"}}
+	if len(found) == 0 {
+		found = []finding{{kind: Compute, confidence: "low", evidence: "a function without lines: profile it with line_profiler"}}
 	}
-	return kept
+	return found
 }
 
 // checkSource warns where lines have no source.

@@ -108,12 +108,10 @@ func (f finding) doubt() int {
 // order is a finding's place in the order of triage. Members of enumerations and
 // crossings into C++ come ahead of the structure of loops, as allocations do.
 func (f finding) order() int {
-	k := Knowledge()
-	switch f.sub {
-	case "enum", "boundary":
-		return k.order(Alloc)
+	if f.sub != "" {
+		return Knowledge().order(Alloc)
 	}
-	return k.order(f.kind)
+	return Knowledge().order(f.kind)
 }
 
 // repeated is whether statement i runs many times per step, as far as hits tell.

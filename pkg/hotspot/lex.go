@@ -84,7 +84,7 @@ func (l *lexer) end(line int) {
 
 // lexLine reads to the end of a physical line. Strings over several lines move it on.
 func (l *lexer) lexLine() {
-	if word := firstWord(l.rest()); l.depth > 0 && beginsStatement[word] {
+	if l.depth > 0 && beginsStatement[firstWord(l.rest())] {
 		l.end(l.line - 1)
 	}
 	for l.col < len(l.lines[l.line]) {
@@ -123,17 +123,9 @@ func (l *lexer) read(k Kind, n int) {
 
 // firstWord is the lower-case word that a line begins with, "" where it is part of a longer
 // name.
-func firstWord(s string) string {
-	s = strings.TrimLeft(s, " \t")
-	n := 0
-	for n < len(s) && (s[n] >= 'a' && s[n] <= 'z') {
-		n++
-	}
-	if n < len(s) && isNameStart(s[n:]) {
-		return ""
-	}
-	return s[:n]
-}
+func firstWord(s string) string { return leading.FindStringSubmatch(s)[1] }
+
+var leading = regexp.MustCompile(`^[ \t]*((?:[a-z]+\b)?)`)
 
 // isNameStart reports whether a text, which is not empty, begins as names do.
 func isNameStart(s string) bool {

@@ -1,6 +1,10 @@
 package hotspot
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/format/lineprof"
+)
 
 // Options are what the profile does not say.
 type Options struct {
@@ -42,6 +46,16 @@ type Report struct {
 
 	ranks bool        // the profiles are taken for ranks of one run
 	fns   []*function // all of them, the longest first
+}
+
+// Merged are the functions of all profiles, as Functions has them, with their lines: each that of the
+// profile in which it took longest, or the sum. They must not be changed.
+func (r *Report) Merged() []*lineprof.Function {
+	all := make([]*lineprof.Function, len(r.fns))
+	for i, f := range r.fns {
+		all[i] = f.Function
+	}
+	return all
 }
 
 // Profile is one input.

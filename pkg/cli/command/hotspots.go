@@ -299,13 +299,14 @@ const benchAdvice = "--bench takes what trtllm-bench --report_json, vllm bench s
 
 // readRound reads the profiles and benchmarks of a round, and analyses them.
 func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
-	in := round.Input{Name: r.name, Sum: p.Bool("sum")}
+	in := round.Input{Name: r.name}
+	var profiles []*lineprof.Profile
 	for _, path := range r.profiles {
 		prof, err := p.readProfile(path)
 		if err != nil {
 			return in, err
 		}
-		in.Profiles = append(in.Profiles, prof)
+		profiles = append(profiles, prof)
 	}
 	for _, path := range r.bench {
 		runs, err := readFile(path, round.ReadBench, notThis(path, benchAdvice))
@@ -314,8 +315,8 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 		}
 		in.Bench = append(in.Bench, runs...)
 	}
-	in.Report = hotspot.Analyze(in.Profiles, hotspot.Options{
-		Steps: int64(p.Int("steps")), Layers: p.Int("layers"), Sum: in.Sum,
+	in.Report = hotspot.Analyze(profiles, hotspot.Options{
+		Steps: int64(p.Int("steps")), Layers: p.Int("layers"), Sum: p.Bool("sum"),
 	})
 	if r.said != "" {
 		adopt := func(f io.Reader) (any, error) { return nil, in.Report.Adopt(f) }

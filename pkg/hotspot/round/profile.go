@@ -10,12 +10,10 @@ import (
 
 // Input is one round: what was profiled and measured of it.
 type Input struct {
-	Name     string              // such as round1_one_loop
-	Profiles []*lineprof.Profile // its ranks, or its parts
-	Report   *hotspot.Report     // of Profiles
-	Bench    []Benchmark         // a run each; none where it was not measured
-	Sum      bool                // the profiles add up; otherwise they are ranks
-	Moved    *Moved              // against the round before that was kept; nil without traces of both
+	Name   string          // such as round1_one_loop
+	Report *hotspot.Report // of its ranks, or its parts
+	Bench  []Benchmark     // a run each; none where it was not measured
+	Moved  *Moved          // against the round before that was kept; nil without traces of both
 }
 
 // functionKey identifies a function in all rounds.
@@ -48,50 +46,26 @@ type profile struct {
 	stepsFrom string
 }
 
-// newProfile adds up what a round spent. Functions are those of the report, which knows of
-// ranks and parts; lines come from the profiles, as the report lists only the hot ones.
+// newProfile adds up what a round spent, on the functions of its report: this knows of ranks and
+// parts.
 func newProfile(in *Input) *profile {
 	p := &profile{
 		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
 		lines: map[functionKey]map[string]cost{}, keys: map[functionKey]map[int]string{},
 		steps: in.Report.Steps, stepsFrom: in.Report.StepsFrom,
 	}
-	for _, f := range in.Report.Functions {
-		k := keyOf(f.File, f.Function)
+	for i, f := range in.Report.Merged() {
+		k, info := keyOf(f.File, f.Name), in.Report.Functions[i]
 		c := p.functions[k]
-		c.ns, c.hits = lineprof.Add(c.ns, int64(f.TotalUs*1000)), lineprof.Add(c.hits, f.Hits)
+		c.ns, c.hits = lineprof.Add(c.ns, f.Ns), lineprof.Add(c.hits, info.Hits)
 		p.functions[k] = c
-		p.roots[k] = p.roots[k] || f.Root
+		p.roots[k] = p.roots[k] || info.Root
+		if p.lines[k] == nil {
+			p.lines[k], p.keys[k] = map[string]cost{}, map[int]string{}
+		}
+		p.addFunction(k, f)
 	}
-	p.addLines(in)
 	return p
-}
-
-// addLines adds the lines of each function: of the rank in which it took longest, or
-// of all.
-func (p *profile) addLines(in *Input) {
-	longest := map[functionKey]int64{}
-	for _, prof := range in.Profiles {
-		total := map[functionKey]int64{}
-		byKey := map[functionKey][]*lineprof.Function{}
-		for _, f := range prof.Run(prof.Runs - 1) { // the last run is the one that the report is of
-			k := keyOf(f.File, f.Name)
-			total[k] += f.Ns
-			byKey[k] = append(byKey[k], f)
-		}
-		for k, ns := range total {
-			if _, seen := p.lines[k]; seen && !in.Sum && ns <= longest[k] {
-				continue
-			}
-			longest[k] = ns
-			if p.lines[k] == nil || !in.Sum {
-				p.lines[k], p.keys[k] = map[string]cost{}, map[int]string{}
-			}
-			for _, f := range byKey[k] {
-				p.addFunction(k, f)
-			}
-		}
-	}
 }
 
 // addFunction adds the lines of a function that were hit and hold code. Equal lines are one,

@@ -22,14 +22,9 @@ func input(t *testing.T, name, text string, bench ...round.Benchmark) round.Inpu
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	rep := &hotspot.Report{}
-	for _, f := range p.Functions {
-		us := float64(f.Ns) / 1000
-		rep.Functions = append(rep.Functions, hotspot.Function{Function: f.Name, File: f.File, TotalUs: us, Hits: f.Entries(), Root: true})
-		rep.TotalUs += us
-		rep.Steps, rep.StepsFrom = f.Entries(), f.Name
-	}
-	return round.Input{Name: name, Profiles: []*lineprof.Profile{p}, Report: rep, Bench: bench}
+	rep := hotspot.Analyze([]*lineprof.Profile{p}, hotspot.Options{})
+	rep.Hotspots, rep.DrillDown, rep.ProfileNext = nil, nil, ""
+	return round.Input{Name: name, Report: rep, Bench: bench}
 }
 
 func read(t *testing.T, name string) string {
