@@ -26,9 +26,9 @@ func (r ended) checkCounts() {
 	r.unlikeMarkers = float64(max(n-shown, shown-n)) > (1-minCover)*float64(n)
 	switch r.plan.method {
 	case NVTX:
-		say(n+r.more, "forward passes by what is launched")
+		say(n+r.more, "forward passes by their launches")
 		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
-			say(n+shared, "markers with those apart that several threads have at once")
+			say(n+shared, "markers, counting simultaneous ones of other threads")
 		}
 	case Allreduce:
 		say(n+more(r.sizes, commonSize(r.sizes)), "forward passes by their all-reduce kernels")
@@ -44,7 +44,7 @@ func (r ended) checkCounts() {
 func (r ended) remedy() string {
 	switch {
 	case r.plan.method == NVTX:
-		return "iterations without a marker are in the step before, and where threads have markers of their own --marker names those of one"
+		return "iterations without a marker count in the step before; if several threads have markers, choose those of one with --marker"
 	case r.markers.ids > 0:
 		return "compare with --by nvtx"
 	}

@@ -251,17 +251,17 @@ func (s *run) rule(n *names) *rule {
 	kinds, evident := s.kinds(places, n)
 	best, rival := s.best(&kinds, places, evident)
 	if best == nil {
-		return &rule{embed: true, silent: silent(&kinds), why: fmt.Sprintf("no period covers %.0f %% of what runs", 100*minCover)}
+		return &rule{embed: true, silent: silent(&kinds), why: fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)}
 	}
 	why := ""
 	switch {
 	case best.score < 0 && len(best.kinds) < 2 || !slices.ContainsFunc(best.kinds, func(k kind) bool { return k != byReplay }):
-		why = "nothing that a step does once recurs with the period"
+		why = "no once-per-step work recurs with the period"
 	case rival != nil:
 		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
 	}
 	if !best.setOnset(&kinds) && why == "" {
-		why = "it is not clear which of what recurs once a step comes first"
+		why = "it is not clear which once-per-step work comes first"
 	}
 	u := s.ruleFor(best.at, places, n)
 	if why != "" {
@@ -353,7 +353,7 @@ func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
 		}
 	}
 	if common(at, covered) < (1-maxStray)*float64(len(at)) {
-		u.why = "what they begin with also occurs inside them"
+		u.why = "the work that begins a step also occurs inside steps"
 	}
 	return u
 }

@@ -201,7 +201,7 @@ func (t *Tagger) report() {
 	}
 	t.reported = true
 	if t.eager > 0 {
-		t.log(fmt.Sprintf("%d of %d steps are forward passes that no graph replay ran: they count as context steps", t.eager, t.steps))
+		t.log(fmt.Sprintf("%d of %d steps ran without a graph replay: they count as context steps", t.eager, t.steps))
 	}
 	switch {
 	case !t.tokens:

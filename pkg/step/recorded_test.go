@@ -90,7 +90,7 @@ func TestUnrecordedWindow(t *testing.T) {
 	}}
 	var said []string
 	_, w := stepsOf(t, h, rows, Options{By: NVTX, Log: func(s string) { said = append(said, s) }}, 0)
-	want := "only 6 of 18 steps of rank 0 are analysed: what was not recorded in between splits them into 2 segments"
+	want := "only 6 of 18 steps of rank 0 are analysed: unrecorded time splits them into 2 segments"
 	if w.Segment != 1 || len(said) != 1 || said[0] != want {
 		t.Errorf("window %+v, said %q, want %q", w, said, want)
 	}

@@ -55,5 +55,5 @@ func (o Remainder) Text(pause string) string {
 	if o.Steps == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Outside of it are %d of %d steps, and pauses of %s in which no work of the host was recorded.", o.Steps, o.Of, pause)
+	return fmt.Sprintf(" It leaves out %d of %d steps, and pauses of %s without recorded host work.", o.Steps, o.Of, pause)
 }

@@ -219,7 +219,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 		opt.Log("using " + why)
 	}
 	if launches, lost := unrecorded(h); method == Allreduce && lost > 0 && mostOf(lost, launches) {
-		opt.Warn(fmt.Sprintf("of %d of %d graph launches no replay was recorded: steps that ran as replays have no all-reduce kernels to be found by", lost, launches))
+		opt.Warn(fmt.Sprintf("replays of %d of %d graph launches were not recorded: steps that ran as replays have no all-reduce kernels to find them by", lost, launches))
 	}
 	if err := h.Require(columns(method, structured(h, &opt))); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 			if w.Unclear && !w.unclear {
 				return &Unclear{
 					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
-					Advice: "isolate says why; without isolate and phase before them (gaps FILE, verdict FILE, or nsys2arrow FILE | gaps) verdict and gaps answer for the whole trace",
+					Advice: "isolate says why; verdict FILE and gaps FILE, without isolate and phase before them, answer for the whole trace",
 				}
 			}
 			i++

@@ -148,7 +148,7 @@ func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) error {
 }
 
 // LeftOut goes on after why a rank's steps cannot be identified where those of others can.
-const LeftOut = ": it is not in the figures of steps, which are those of the other ranks"
+const LeftOut = ": figures of steps are those of the other ranks"
 
 // sayWithout warns of a rank without steps, unless that is what was asked for.
 func (it *Isolator) sayWithout(r *rank) {
@@ -201,7 +201,7 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 		r.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included",
 			r.id, len(r.sizes), MinSteps)
 	case w.refused > w.steps:
-		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d fewer than half have the common size, %d all-reduce kernels; compare with --by nvtx",
+		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d, fewer than half have the usual %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
 	case !mostOf(w.steps, len(r.sizes)):
 		say := fmt.Sprintf("only %[2]d of %[3]d steps of rank %[1]d are analysed:", r.id, w.steps, len(r.sizes))
@@ -209,7 +209,7 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 			r.warn("%s pauses of up to %s split them into %d segments; to treat pauses as stalls: --segment-gap %v",
 				say, shown(int64(pause)), len(r.segments), (2 * pause).Truncate(time.Millisecond))
 		} else {
-			r.warn("%s what was not recorded in between splits them into %d segments", say, len(r.segments))
+			r.warn("%s unrecorded time splits them into %d segments", say, len(r.segments))
 		}
 	}
 	if err := r.check(&w); err != nil {
@@ -261,8 +261,8 @@ func (r ended) checkAhead(w *window) {
 		if w.segment >= 0 && i != w.segment || n < MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
 			continue
 		}
-		r.warn("the host of rank %d runs ahead of its GPU: that is done %s after the last marker of a window of %s, "+
-			"so that step lengths are those of the host, not the throughput; compare with --by graph or --by allreduce",
+		r.warn("the host of rank %d runs ahead of its GPU, which finishes %s after the last marker of a window of %s: "+
+			"step lengths show the pace of the host, not the throughput; compare with --by graph or --by allreduce",
 			r.id, shown(late), shown(length))
 		return
 	}
@@ -282,7 +282,7 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 			Advice: "profile with the engine's own ranges on, name yours with --marker, or split at gaps with --gap 1ms",
 		}
 	case n > 0:
-		r.warn("the steps of %s of rank %d before or after its benchmark window are not clear", report.Counted(n, "segment"), r.id)
+		r.warn("the steps in %s of rank %d outside its benchmark window are uncertain", report.Counted(n, "segment"), r.id)
 	}
 	if n, of := r.odd(w); float64(n) >= (1-minCover)*float64(of) {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+

@@ -251,7 +251,7 @@ const (
 // Lost CUDA events make every figure doubtful, as they do to verdict; lost system calls
 // leave out some reasons only. Pauses that were asked for are no loss, but are in no figure.
 func whole(f *found, q *Question) {
-	q.Question, q.Because = "Is the recording complete?", "nothing says that events were lost"
+	q.Question, q.Because = "Is the recording complete?", "no sign of lost events"
 	var lost []string
 	for i := range f.Reports {
 		r := &f.Reports[i]
@@ -267,7 +267,7 @@ func whole(f *found, q *Question) {
 		}
 	}
 	if len(lost) > 0 {
-		q.Because = "the profiler says that it lost some: " + strings.Join(lost, ", ")
+		q.Because = "the profiler reports losses: " + strings.Join(lost, ", ")
 		q.Instead = "record for a shorter time, or less: fewer iterations, no stacks"
 	} else if len(f.Warnings()) > 0 {
 		q.Because += "; see the warnings"
@@ -345,10 +345,10 @@ func where(f *found, q *Question) {
 	case ranges > 0 && f.kinds[event.API] > 0:
 		q.Because = report.Counted(ranges, "range") + f.ofEngine() + ", " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
-		q.Can, q.Because, q.Instead = InPart, "by CUDA call alone: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo)
+		q.Can, q.Because, q.Instead = InPart, "only by CUDA call: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo)
 		q.record = &report.CaptureOptions{Ranges: true}
 	default:
-		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA on the host's side, too", cpuToo)
+		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA API calls, too", cpuToo)
 		q.record = &report.CaptureOptions{Ranges: true}
 	}
 }
@@ -379,7 +379,7 @@ func graphs(f *found, q *Question) {
 // noThreads answers what only threads of a process with GPU work can tell: what others did is not
 // read, so that nothing is said of what was recorded of them.
 func (f *found) noThreads(q *Question) {
-	q.Can, q.Because = No, "no process with GPU work was recorded, and what other processes did does not tell"
+	q.Can, q.Because = No, "no process with GPU work was recorded, and other processes do not show it"
 	q.Instead = f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities")
 	q.record = &report.CaptureOptions{Ranges: true}
 }
@@ -419,9 +419,9 @@ func why(f *found, q *Question) {
 	default:
 		q.Can, q.Because = InPart, "recorded: "+strings.Join(have, ", ")+"; not recorded: "+strings.Join(lack, ", ")
 	}
-	q.Instead = f.host("record what threads do, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
+	q.Instead = f.host("record host threads, which slows the host", "record with Nsight Systems: PyTorch's profiler does not see the operating system")
 	if f.kinds[event.Run] == 0 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.NoSwitches == event.SwitchesDenied }) {
-		q.Instead += "; the system did not let the profiler see when threads run: lower kernel.perf_event_paranoid, or run as root"
+		q.Instead += "; the system hid CPU scheduling from the profiler: lower kernel.perf_event_paranoid, or run as root"
 	}
 	q.record = &report.CaptureOptions{Host: true}
 }
@@ -463,11 +463,11 @@ func late(f *found, q *Question) {
 	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
 	switch {
 	case f.ranks < 2:
-		q.Can, q.Because, q.Instead = No, report.Counted(f.ranks, "rank")+" in this recording", "give the reports of all ranks of the run together, if it has more"
+		q.Can, q.Because, q.Instead = No, report.Counted(f.ranks, "rank")+" in this recording", "if the run has more ranks, give the reports of all together"
 	case f.facts.Allreduces == 0 && f.ClassRows(event.Allreduce) == 0:
 		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+", without all-reduce kernels, which show who comes last"
 	case len(f.Reports) > 1 && slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.Origin == 0 }):
-		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+" whose clocks are compared by the ends of their collectives alone: a report does not say when it began"
+		q.Can, q.Because = InPart, report.Counted(f.ranks, "rank")+", with clocks compared only by the ends of collectives: a report does not say when it began"
 	default:
 		q.Because = report.Counted(f.ranks, "rank") + ", compared by their all-reduce kernels"
 	}

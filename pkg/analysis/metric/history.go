@@ -142,7 +142,7 @@ func Examine(before []HistoryRun, run HistoryRun, opt HistoryOptions) *HistoryRe
 func (res *HistoryResult) tooFew(run HistoryRun, opt *HistoryOptions) string {
 	switch {
 	case run.Name != "" && slices.Contains(opt.Accept, run.Name):
-		return "the run begins the level that was accepted, and nothing came before it"
+		return "this run begins the accepted level, and no run came before it"
 	case res.Runs < MinRuns:
 		return fmt.Sprintf("not enough history: %s, %d needed", report.Counted(res.Runs, "run"), MinRuns)
 	}

@@ -15,7 +15,7 @@ func (res *HistoryResult) Report(s *report.Section) {
 	case res.Worse:
 		x := &res.Series[0]
 		s.Say("%s than the last %d runs: %s %s (chance of a false alarm at most %s).", report.Strong("Worse"), res.Runs, x.change(), report.Name(x.since()), report.Percent(res.Alpha))
-		s.Say("Where that is meant to stay, --accept with the name of the run that it began with makes it the normal level.")
+		s.Say("If this level is meant to stay, pass --accept with the name of the run that began it.")
 	default:
 		s.Say("No regression against the last %d runs: no rise of more than %s of a step, beyond their variation (chance of a false alarm at most %s).",
 			res.Runs, report.Percent(res.Least), report.Percent(res.Alpha))

@@ -79,12 +79,12 @@ func (res *Result) Add(other *Result) error {
 }
 
 // noIntervals is why the sum of several parts has no intervals.
-const noIntervals = "parts of a run were added up, step by step nothing is known of the whole: " +
-	"its ratios have no intervals, and whether the verdict is borderline cannot be told"
+const noIntervals = "parts of a run were added up, without figures per step of the whole: " +
+	"ratios have no intervals, and a borderline verdict cannot be recognised"
 
 // noWaits is why the sum of several parts with collectives does not say how long GPUs wait in them.
-const noWaits = "parts of a run with collectives were added up, and how long their ranks wait for one another is not known: " +
-	"they have no collective_wait_ratio, host_wait_ratio and host_bound_ratio. Measure all reports in one call to have these"
+const noWaits = "parts of a run with collectives were added up, and waits between their ranks are not known: " +
+	"there is no collective_wait_ratio, host_wait_ratio or host_bound_ratio. To have these, measure all reports in one call"
 
 // ofWaits tells of a row whether it is of a metric made of waits in collectives.
 func ofWaits(r Row) bool {

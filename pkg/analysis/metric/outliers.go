@@ -94,7 +94,7 @@ func FindOutliers(t *table.Table, by string) (*Outliers, error) {
 	case o.Scope == "":
 		o.Unknown = "most of them have no steps"
 	case len(units) < stat.MinSamples:
-		o.Unknown = fmt.Sprintf("%s, and it takes %d", report.Counted(len(units), by), stat.MinSamples)
+		o.Unknown = fmt.Sprintf("%s, %d needed", report.Counted(len(units), by), stat.MinSamples)
 	default:
 		o.find(units)
 	}
@@ -226,7 +226,7 @@ func (o *Outliers) Document() *report.Document {
 	if o.Unknown != "" {
 		return d
 	}
-	s.Say("A step takes %s as a rule (%s steps; half of all are within %s of that). Of those named %s are expected to be false; a difference of less than %s of a step is none.",
+	s.Say("A typical step takes %s (%s steps; half of all are within %s of it). Of the names below, %s are expected to be false alarms; differences under %s of a step do not count.",
 		report.Micros(o.StepUs), o.Scope, report.Percent(o.Spread), report.Percent(o.Alpha), report.Percent(DefaultLeast))
 	if len(o.Found) > 0 {
 		t := d.Section("Those that differ").Table("", report.Column{Title: o.By, Kind: report.Names}, report.Column{Title: "step", Right: true}, report.Column{Title: "difference", Right: true},
@@ -258,7 +258,7 @@ func (o *Outliers) title() report.Text {
 	if len(o.Found) == 1 {
 		verb = "differs"
 	}
-	return report.Textf("%d of %s %s; most surely %s: %s per step, by %s", len(o.Found), report.Counted(o.Units, o.By), verb, report.Name(f.Name), signed(f.DeltaUs), f.Cause)
+	return report.Textf("%d of %s %s; most significant: %s, %s per step, by %s", len(o.Found), report.Counted(o.Units, o.By), verb, report.Name(f.Name), signed(f.DeltaUs), f.Cause)
 }
 
 // Brief is what a program reads that reads little.

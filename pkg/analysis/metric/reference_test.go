@@ -96,7 +96,7 @@ func reference(h *event.Header, rows []eventtest.Row, opt metric.Options) *metri
 		}
 	}
 	if opt.Prep != "" && res.Prep == "" {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", opt.Prep))
+		res.Warnings = append(res.Warnings, fmt.Sprintf("no range has %q in its name (--prep): input preparation is not measured", opt.Prep))
 	}
 	var all figures
 	res.Collectives = referenceWaits(ranks)

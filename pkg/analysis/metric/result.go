@@ -202,7 +202,7 @@ func (c *computer) result() *Result {
 	}
 	c.decideWindow(res, steps)
 	if c.anyRange && res.Prep == "" {
-		c.warn(res, fmt.Sprintf("no range has %q in its name, as --prep wants: input preparation is not measured", c.prep[0]))
+		c.warn(res, fmt.Sprintf("no range has %q in its name (--prep): input preparation is not measured", c.prep[0]))
 	}
 	var all, apart figures
 	c.divide(res)

@@ -115,7 +115,7 @@ func (r page) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
 		if s := &r.Scopes[0]; r.run.NoSteps && s.value[gpuIdle] != nil {
-			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is not enough for a verdict on %s.%s %s say what to record for one.",
+			return report.Textf("In the %s, start-up and shut-down included, the GPUs are idle %s of the time. That is not enough for a verdict on %s.%s %s say what to record instead.",
 				r.about(s), percent(s.value[gpuIdle]), r.what(), r.doubts(), report.Strong("Next steps"))
 		}
 		return report.Textf("%s See %s.", strings.TrimSpace(r.doubts()), report.Strong("Next steps"))
@@ -124,7 +124,7 @@ func (r page) why() report.Text {
 		if s.value[gpuIdle] == nil {
 			return report.Plain("There is nothing to measure.")
 		}
-		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and no scope has %d metrics over the limit. %s.",
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and neither it nor a phase has %d metrics over the limit. %s.",
 			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes, s.bound())
 	}
 	s := r.worst()
@@ -138,7 +138,7 @@ func (r page) why() report.Text {
 
 // bound says what bounds the steps where the host does not.
 func (s *Scope) bound() string {
-	text := fmt.Sprintf("The GPUs' own work bounds the step, for %s of it", percent(s.value[gpuUtilization]))
+	text := fmt.Sprintf("The GPUs' own work takes %s of the step and bounds it", percent(s.value[gpuUtilization]))
 	if v := s.value[comm]; v != nil && *v >= worthSaying {
 		text += fmt.Sprintf(" (%s of that in collectives)", percent(v))
 	}
@@ -382,7 +382,7 @@ func (s *Scope) idleBy() string {
 func (s *Scope) ceiling(rate string) string {
 	busy := *s.value[gpuUtilization]
 	if busy <= 0 {
-		return "change everything: the GPUs are never busy"
+		return "give no finite bound: the GPUs are never busy"
 	}
 	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/busy), rate)
 }

@@ -53,7 +53,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		say(recordGPU, "there is no GPU activity in the window")
 	}
 	if run.LostEvents {
-		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, idle GPUs may not be idle")
+		say(recordLess, "the profiler lost CUDA events: GPU work may be missing from the trace, and GPUs that look idle may be busy")
 	}
 	if run.StartOnly {
 		say(recordMore, "the only forward step is the first after the profiler started, which includes profiler start-up")
@@ -63,20 +63,20 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		switch where := scopeName(metric.Aggregate, run); {
 		case lostReplays(r):
 			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
-				"GPU work is missing from the trace, idle GPUs may not be idle", r.Rank, r.GraphLaunches, where, r.Replays)
+				"GPU work is missing from the trace, and GPUs that look idle may be busy", r.Rank, r.GraphLaunches, where, r.Replays)
 		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && 2*r.TraceReplays < r.TraceGraphLaunches:
-			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: what the steps ran on the GPU "+
-				"is missing from the trace, and the %s may not be where the run's steps are", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
+			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: GPU work of the steps "+
+				"is missing from the trace, and the %s may miss the run's steps", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
 		}
 	}
 	if run.NoSteps {
 		say(recordMarkers, "%s", noSteps(run))
 	}
 	if n := wholeSteps(run); n >= 0 && n < minWhole {
-		say(recordMore, "no rank has %d whole steps in its window, the most are %d: too few for a verdict", minWhole, n)
+		say(recordMore, "no rank has %d whole steps in its window (at most %d): too few for a verdict", minWhole, n)
 	}
 	if steps := numSteps(run); steps > 0 && run.Markers > 2*steps {
-		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures are of a part of the run", steps, run.Markers)
+		say(countMarkers, "only %d of %d forward-step marker ranges became steps: the figures cover only part of the run", steps, run.Markers)
 	}
 	return reasons, remedies
 }
@@ -118,7 +118,7 @@ func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
 
 // apart says why it cannot be told whether the verdict holds.
 func (r *Report) apart() string {
-	return fmt.Sprintf("the steps of rank %s cannot be identified, and what it did in its window would change the verdict of the others",
+	return fmt.Sprintf("the steps of rank %s cannot be identified, and its figures would change the verdict of the other ranks",
 		strings.Join(r.ranksApart(), ", "))
 }
 
@@ -183,9 +183,9 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		}
 		switch {
 		case r.Total == 0 && !r.Apart: // of which it was said before
-			say("rank %d has no steps and is not in the figures of steps", r.Rank)
+			say("rank %d has no steps and is not in per-step figures", r.Rank)
 		case r.Benchmark == nil && r.Total > 0 && !noted(run.Warnings, r.Rank):
-			say(noBenchmark+": every step is taken (%d), warm-up included", r.Rank, r.Total)
+			say(noBenchmark+": all %d are used, warm-up included", r.Rank, r.Total)
 		}
 	}
 	if most == 1 {

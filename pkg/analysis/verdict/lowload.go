@@ -29,10 +29,10 @@ func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 const notRead = "it needs OS runtime calls on every rank (nsys profile -t osrt)"
 
 // notRecorded is why it is not known of what PyTorch's profiler recorded.
-const notRecorded = "PyTorch's profiler records no calls of the system's libraries"
+const notRecorded = "PyTorch's profiler records no OS runtime calls"
 
 // notByROCm is why it is not known of what AMD's profilers recorded.
-const notByROCm = "calls of the system's libraries are not read from what AMD's profilers record"
+const notByROCm = "OS runtime calls are not read from recordings of AMD's profilers"
 
 // lowLoadUnknown says why it is not known what of the idle time is for want of requests.
 func (r *Report) lowLoadUnknown() string {
@@ -107,7 +107,7 @@ func (l *LowLoad) text() string {
 	case l == nil || l.Share < lowLoadWorth:
 		return ""
 	case l.Explains:
-		return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests, and without it there would be no YES: no change of the host's code will help"
+		return "launching threads wait for requests for " + report.Percent(l.Share) + " of the idle time, and without it this would not be a YES: host changes will not help"
 	}
-	return "for " + report.Percent(l.Share) + " of the idle time launching threads wait for requests: that part is no host overhead"
+	return "launching threads wait for requests for " + report.Percent(l.Share) + " of the idle time: that part is not host overhead"
 }

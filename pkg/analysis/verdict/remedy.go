@@ -13,10 +13,10 @@ const recordLoop = "Record a loop of your own"
 func (r page) remedy(d, loop *report.Section) {
 	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
 	if has(recordMore) {
-		d.Item("Record more steps: some fifty, of which the first after the profiler's start does not count.")
+		d.Item("Record about fifty steps: the first after the profiler's start does not count.")
 	}
 	if has(countMarkers) {
-		d.Item("Compare with %s: steps may have been taken for one another.", report.Command("--by nvtx"))
+		d.Item("Compare with %s: steps may have been split or merged.", report.Command("--by nvtx"))
 	}
 	switch r.run.Source {
 	case "torch":
@@ -52,7 +52,7 @@ func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 		d.Item("Profile the engine process, not the client: start it under nsys profile -t cuda, and keep it busy while recording.")
 	}
 	if has(recordLess) {
-		d.Item("Record less, so that the profiler can keep up: some fifty iterations, and whole replays of CUDA graphs.")
+		d.Item("Record less, so that the profiler keeps up: about fifty iterations, with CUDA graph replays as a whole.")
 		record = report.CaptureOptions{WholeGraphs: true, Iterations: iterations}
 	}
 	if has(recordReplays) {
@@ -61,8 +61,8 @@ func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 	if has(recordMarkers) {
 		markedAlready(d, "nsys2arrow")
 		if r.Workload == "" {
-			d.Item("TensorRT-LLM always marks its steps (-t nvtx). vLLM does with VLLM_NVTX_SCOPES_FOR_PROFILING=1, SGLang with SGLANG_ENABLE_NVTX_SCHEDULER=1. " +
-				"In a program of your own, put an NVTX range around each iteration.")
+			d.Item("TensorRT-LLM always marks its steps (-t nvtx). vLLM does so with VLLM_NVTX_SCOPES_FOR_PROFILING=1, SGLang with SGLANG_ENABLE_NVTX_SCHEDULER=1. " +
+				"In your own program, put an NVTX range around each iteration.")
 		} else {
 			d.Item("Put an NVTX range around each iteration, and name it with %s.", report.Command("--marker 'REGEX'"))
 		}
@@ -71,7 +71,7 @@ func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 	d.Say("To record again:")
 	d.Code(report.CaptureCommand(record) + "\n" + report.Export)
 	if !record.Iterations && iterations {
-		d.Say("With TensorRT-LLM, of some fifty iterations:")
+		d.Say("With TensorRT-LLM, for about fifty iterations:")
 		d.Code(report.CaptureCommand(report.CaptureOptions{Iterations: true}))
 	}
 }
@@ -79,7 +79,7 @@ func (r page) recordNsys(d *report.Section, has func(remedy) bool) {
 // recordTorch says how to record with PyTorch's profiler.
 func (r page) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	if has(recordGPU) {
-		d.Item("Record the GPU, too: %s, in the processes that use it, while they do.", report.Command("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"))
+		d.Item("Record the GPU, too: %s in the processes that use it, while it works.", report.Command("activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"))
 	}
 	if has(recordLess) || has(recordReplays) {
 		d.Item("Record fewer steps at a time, so that the profiler keeps up: %s.", report.Command(report.TorchFewer))

@@ -415,7 +415,7 @@ func (r *Report) warn() {
 		say("%s", doubt)
 	}
 	if c := r.Collectives; c != nil && !c.Estimated && c.Unmatched > c.Matched {
-		say("%d kernels of collectives have no match on another rank, and %d collectives have: what GPUs wait for in them is known in part", c.Unmatched, c.Matched)
+		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are the same measurement, counted twice")
@@ -424,7 +424,7 @@ func (r *Report) warn() {
 		say("%s", text)
 	}
 	if r.NCCLCaveat {
-		say("NCCL kernels take %s of the GPUs' busy time: they wait for the slowest rank, which counts as busy", percent(r.Metrics.NCCL))
+		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
 	}
 }
 

@@ -114,7 +114,7 @@ func TestInconclusive(t *testing.T) {
 		{`{"gpu_activity": true, "window": "trace", "markers": 80}`, Yes, ""}, // no steps were asked for
 		// The steps of a rank cannot be identified: what it did could change the verdict, or not.
 		{apart(900, 100), Yes, ""},
-		{apart(5, 995), Inconclusive, "the steps of rank 1 cannot be identified, and what it did in its window would change"},
+		{apart(5, 995), Inconclusive, "the steps of rank 1 cannot be identified, and its figures would change"},
 	}
 	for _, test := range tests {
 		r := Decide(metrics(t, test.run, map[string][]float64{metric.Aggregate: busy}), Defaults())
@@ -269,7 +269,7 @@ func TestWarnings(t *testing.T) {
 	r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
 	all := strings.Join(r.Warnings, "\n")
 	for _, want := range []string{
-		"the trace is cut off", "rank 0 has too few steps: every step is taken (4)", "rank 1 has no steps", "only 4 generation steps",
+		"the trace is cut off", "rank 0 has too few steps: all 4 are used", "rank 1 has no steps", "only 4 generation steps",
 		"30 graph replays, but only 20 calls", "NCCL kernels take 30.0 %",
 	} {
 		if !strings.Contains(all, want) {

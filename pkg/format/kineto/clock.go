@@ -81,7 +81,7 @@ func align(docs []*document) (said string, agree bool) {
 	case len(parts) == 1 || !parts[1][0].active: // of one rank, and maybe traces without GPU work
 		return "", false
 	case a.ranks == 0:
-		return "no collectives by which the clocks of the traces could be compared: they are assumed to be equal", false
+		return "no collectives to compare the clocks of the traces by: they are assumed to be equal", false
 	case a.moved > 0:
 		return fmt.Sprintf("clocks were aligned by the ends of %d collectives of %d ranks, by up to %.1f us: they agree within %.1f us", a.matched, a.ranks+1, float64(a.moved)/1e3, float64(a.worst)/1e3), false
 	}

@@ -103,7 +103,7 @@ func checkFigures(t *testing.T, paths []string, want []expected) {
 			t.Errorf("rank %d: the header says %v, want %v", i, rep.Rows, w.Rows)
 		}
 		for _, said := range rep.Warnings { // the only place that says it
-			fmt.Sscanf(said, "recorded with Python stacks, %d functions", &g.Functions)
+			fmt.Sscanf(said, "recorded with Python stacks (%d functions", &g.Functions)
 		}
 		if g.Functions != w.Functions || !maps.Equal(g.Rows, w.Rows) || g.Window != w.Window || g.Busy != w.Busy || g.Idle != w.Idle ||
 			g.Untraced != w.Untraced || g.Replayed != w.Replayed || g.GPUs != w.GPUs {

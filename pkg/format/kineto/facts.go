@@ -277,16 +277,16 @@ func (d *document) warn() {
 		}
 	}
 	if n := d.skipped + d.counts.broken; n > 0 {
-		d.say("%d events are not JSON and were skipped: what they were is missing", n)
+		d.say("%d events are not JSON and were skipped: they are missing from the figures", n)
 	}
 	if d.counts.untimed > 0 {
 		d.say("%d events without usable times left out", d.counts.untimed)
 	}
 	if d.cut {
-		d.say("the trace was cut short: what came last is missing")
+		d.say("the trace was cut short: its end is missing")
 	}
 	if n := d.counts.rows[pythonCategory]; n > 0 {
-		d.say("recorded with Python stacks, %d functions and %d other events: that slows the host down, and idle time is larger than without", n, kept)
+		d.say("recorded with Python stacks (%d functions, %d other events): they slow the host down and lengthen idle time", n, kept)
 	}
 	d.warnGPU()
 	switch {
@@ -297,7 +297,7 @@ func (d *document) warn() {
 		d.say("the first forward step after the profiler started is left out: it includes profiler start-up")
 	}
 	if d.head.base == 0 && d.origin > epoch && d.counts.fine > 0 {
-		d.say("written by a development version of the profiler that may leave zeros out of fractions of a microsecond: times are good to 1 us")
+		d.say("written by a development version of the profiler that may drop zeros in fractions of a microsecond: times are accurate to 1 us")
 	}
 }
 
@@ -315,7 +315,7 @@ func (d *document) warnGPU() {
 	case d.counts.rows[kernelCategory] == 0:
 		d.say("no GPU work was recorded: profile with ProfilerActivity.CUDA while the GPU is in use")
 	case d.untraced == gpu:
-		d.say("no GPU row has a launching call: why the GPU was idle is not known; record with ProfilerActivity.CPU, too")
+		d.say("no GPU row has a launching call: causes of idle time are unknown; record with ProfilerActivity.CPU, too")
 	case d.untraced > 0:
 		d.say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
 	}
@@ -324,7 +324,7 @@ func (d *document) warnGPU() {
 		if d.counts.sample.shift > 0 {
 			about = "about "
 		}
-		d.say("%s%d of %d GPU rows stand in the trace once more: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
+		d.say("%s%d of %d GPU rows are repeated in the trace: kernels and calls are counted twice; give the trace as the profiler wrote it", about, min(n, gpu), gpu)
 	}
 }
 

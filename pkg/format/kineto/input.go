@@ -73,7 +73,7 @@ func decode(file *bufio.Reader) (io.Reader, error) {
 	head, _ = text.Peek(len(utf8Mark))
 	switch {
 	case text != file && bytes.HasPrefix(head, gzipMagic):
-		return nil, &inputError{"what was compressed is compressed itself", "decompress it once: gunzip FILE"}
+		return nil, &inputError{"it is compressed twice", "decompress it once: gunzip FILE"}
 	case bytes.Equal(head, utf8Mark):
 		text.Discard(len(utf8Mark))
 	case inUTF16(head):

@@ -48,7 +48,7 @@ func TestInputs(t *testing.T) {
 		"UTF-16":                 {utf16Text(mark+plain, 0), "text in UTF-16"},
 		"UTF-16, high first":     {utf16Text(mark+plain, 1), "text in UTF-16"},
 		"UTF-16 without mark":    {utf16Text("\n"+plain, 0), "text in UTF-16"},
-		"gzip in gzip":           {zipped(gz), "is compressed itself"},
+		"gzip in gzip":           {zipped(gz), "it is compressed twice"},
 		"UTF-16 in gzip":         {zipped(utf16Text(mark+plain, 0)), "text in UTF-16"},
 		"white space":            {" \n\t\n", "no text in it"},
 		"white space in gzip":    {zipped(" \n"), "no text in it"},

@@ -127,7 +127,7 @@ func (r *Reader) rankByPlace(n int32) error {
 	places := map[*document][]int{}
 	for _, d := range active {
 		if places[d] = placeOfName(d.path); places[d] == nil {
-			return problem(d.path, fmt.Sprintf("several traces are of rank %d, and its name does not say which replica or stage it is of", n), "name it as the others are named")
+			return problem(d.path, fmt.Sprintf("several traces have rank %d, and the name of this one gives no replica or stage", n), "name it like the others")
 		}
 	}
 	slices.SortStableFunc(active, func(a, b *document) int { return slices.Compare(places[a], places[b]) })
@@ -139,13 +139,13 @@ func (r *Reader) rankByPlace(n int32) error {
 		}
 	}
 	active[0].info.Warnings = append(active[0].info.Warnings,
-		fmt.Sprintf("several processes are of rank %d: ranks are numbered in the order of the replicas and stages that the names of the files say", n))
+		fmt.Sprintf("several processes have rank %d: ranks are numbered by the replicas and stages in the file names", n))
 	return r.number(map[int32][]*document{}, active)
 }
 
 // sameRank refuses a trace that says the rank of one of another process, or of the same time.
 func (d *document) sameRank(n int32, other *document) error {
-	return problem(d.path, fmt.Sprintf("it is of rank %d, as is %s", n, other.path),
+	return problem(d.path, fmt.Sprintf("it has rank %d, like %s", n, other.path),
 		"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
 }
 
@@ -238,7 +238,7 @@ func (r *Reader) together() {
 	}
 	if slices.ContainsFunc(r.docs, func(d *document) bool { return d.info.Origin == 0 }) {
 		for _, d := range r.docs {
-			d.info.Warnings = append(d.info.Warnings, "not all traces say when their times are of: their clocks cannot be compared")
+			d.info.Warnings = append(d.info.Warnings, "not all traces state their base time: their clocks cannot be compared")
 		}
 		return
 	}
@@ -270,7 +270,7 @@ func absent(docs []*document) string {
 	case len(sizes) > 1:
 		return fmt.Sprintf("the traces are of runs of different sizes, of %d ranks and of %d: give those of one run", sizes[0], sizes[len(sizes)-1])
 	case ranks < sizes[0]:
-		return fmt.Sprintf("the run had %d ranks, and %d are here: one that is not may be the one that the others wait for", sizes[0], ranks)
+		return fmt.Sprintf("the run had %d ranks, and %d are here: the others may be waiting for a missing one", sizes[0], ranks)
 	}
 	return ""
 }

@@ -287,7 +287,7 @@ func TestTwiceApart(t *testing.T) {
 			}
 			var n int64
 			for _, s := range got.header.Reports[0].Warnings {
-				if strings.Contains(s, "once more") {
+				if strings.Contains(s, "are repeated") {
 					fmt.Sscanf(strings.TrimPrefix(s, "about "), "%d", &n)
 				}
 			}
@@ -322,7 +322,7 @@ func TestTwice(t *testing.T) {
 		if got.err != nil {
 			t.Fatal(got.err)
 		}
-		twice := slices.ContainsFunc(got.header.Reports[0].Warnings, func(s string) bool { return strings.Contains(s, "once more") })
+		twice := slices.ContainsFunc(got.header.Reports[0].Warnings, func(s string) bool { return strings.Contains(s, "are repeated") })
 		if twice != (times == 2) {
 			t.Errorf("%d times: %q", times, got.header.Reports[0].Warnings)
 		}

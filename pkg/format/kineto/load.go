@@ -78,7 +78,7 @@ func (d *document) check(opt *Options) error {
 	case !d.counts.shape.event:
 		return problem(d.path, "JSON, but no trace: no element of its array has "+d.counts.shape.missing(), giveTrace)
 	case merged:
-		return problem(d.path, "it holds the calls of several processes, which number their launches alike", "give the trace of each rank, as the profiler wrote it: of merged ones nobody can tell which call launched what")
+		return problem(d.path, "it merges several processes with the same launch numbers", "give the trace of each rank, as the profiler wrote it: a merged one does not show which call launched what")
 	case d.cut && !opt.Partial:
 		return problem(d.path, fmt.Sprintf("file is truncated after %d events", total), "write it again, or take what is there: torch2arrow --partial")
 	}

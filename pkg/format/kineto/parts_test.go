@@ -68,8 +68,8 @@ func TestCycles(t *testing.T) {
 		"the same twice":    {[]string{cycle("9", 1000, -1), cycle("8", 1000, -1), cycle("9", 1000, -1)}, "x2.json: it holds the same rows as"},
 		"one says its rank": {[]string{cycle("9", 1000, 1), cycle("8", 1000, -1)}, "[0 1] []"},
 		"at the same time":  {[]string{cycle("9", 1000, -1), cycle("9", 1200, -1)}, "[0 1] []"},
-		"same rank at once": {[]string{cycle("9", 1000, 0), cycle("9", 1200, 0)}, "is of rank 0, as is"},
-		"another's rank":    {[]string{cycle("9", 1000, 0), cycle("8", 5000, 0)}, "is of rank 0, as is"},
+		"same rank at once": {[]string{cycle("9", 1000, 0), cycle("9", 1200, 0)}, "it has rank 0, like"},
+		"another's rank":    {[]string{cycle("9", 1000, 0), cycle("8", 5000, 0)}, "it has rank 0, like"},
 	} {
 		var paths []string
 		dir := t.TempDir()
@@ -110,10 +110,10 @@ func TestPlaces(t *testing.T) {
 	for names, want := range map[string]string{
 		"dp1_pp0_tp0_rank0.1.json dp0_pp0_tp0_rank0.2.json dp10_pp0_tp0_rank0.3.json": "dp0 dp1 dp10",
 		"5-TP-0-PP-1.json 5-TP-0-PP-0.json":                                           "5-TP-0-PP-0 5-TP-0-PP-1",
-		"rank0.1.json rank0.2.json":                                                   "is of rank 0, as is",
-		"rank0.json old.json":                                                         "is of rank 0, as is",
-		"dp0_rank0.1.json dp1_rank0.2.json dp1_rank0.3.json":                          "is of rank 0, as is",
-		"dp1_rank0.2.json dp1_rank0.3.json dp0_rank0.1.json":                          "is of rank 0, as is",
+		"rank0.1.json rank0.2.json":                                                   "it has rank 0, like",
+		"rank0.json old.json":                                                         "it has rank 0, like",
+		"dp0_rank0.1.json dp1_rank0.2.json dp1_rank0.3.json":                          "it has rank 0, like",
+		"dp1_rank0.2.json dp1_rank0.3.json dp0_rank0.1.json":                          "it has rank 0, like",
 		"dp0_rank0.1.json dp1_rank0.2.json old.json":                                  "old.json: several traces",
 	} {
 		var paths []string
@@ -135,7 +135,7 @@ func TestPlaces(t *testing.T) {
 				name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(d.path), ".json"), "_")
 				got += name + " "
 			}
-			if !strings.Contains(fmt.Sprint(r.docs[0].info.Warnings), "several processes are of rank 0") {
+			if !strings.Contains(fmt.Sprint(r.docs[0].info.Warnings), "several processes have rank 0") {
 				t.Errorf("no warning: %s", r.docs[0].info.Warnings)
 			}
 			r.Close()
@@ -152,7 +152,7 @@ func TestMerged(t *testing.T) {
 	own, other := cycle(`"[TP00] 9"`, 1000, 0), cycle(`"[TP01] 9"`, 1000, 1)
 	_, events, _ := strings.Cut(other, between)
 	got := readBytes(t, []byte(strings.Replace(own, between, between+strings.TrimSuffix(events, "]}")+",", 1)), Options{})
-	if got.err == nil || !strings.Contains(got.err.Error(), "calls of several processes") {
+	if got.err == nil || !strings.Contains(got.err.Error(), "merges several processes") {
 		t.Errorf("%v", got.err)
 	}
 	if got := readBytes(t, []byte(own), Options{}); got.err != nil || got.rows != 10 {

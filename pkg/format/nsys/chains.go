@@ -132,7 +132,7 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 		return nil, err
 	}
 	if len(c.loose) > maxLoose {
-		r.warn("%s has %d frames and more in no order: no stack of it is read", table, maxLoose)
+		r.warn("%s has at least %d unordered frames: its stacks are not read", table, maxLoose)
 		c.loose = nil
 	}
 	slices.SortStableFunc(c.loose, chainFrame.compare)
@@ -375,7 +375,7 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 		return err
 	}
 	if wrong[1] > 0 {
-		r.warn("%d stacks of CUDA calls are those of other calls: all are left out", wrong[0])
+		r.warn("%d stacks of CUDA calls belong to other calls: all stacks of calls are left out", wrong[0])
 		c.ids, c.stacks = nil, nil
 	}
 	for k := range c.ids {

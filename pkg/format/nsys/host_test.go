@@ -156,7 +156,7 @@ func TestNameless(t *testing.T) {
 	if want := fmt.Sprint("run 100-250 rank 0 thread 5 cpu ", event.SomeCPU); !slices.Contains(lines, want) {
 		t.Errorf("%q, want %q among them", lines, want)
 	}
-	if h, _ := readWith(t, Options{Host: []event.Kind{event.OS}}, path); !slices.Contains(h.Warnings(), "1 row of OSRT_API or SYSCALL without a name: what threads wait for in them is not known") {
+	if h, _ := readWith(t, Options{Host: []event.Kind{event.OS}}, path); !slices.Contains(h.Warnings(), "1 row of OSRT_API or SYSCALL without a name: why threads wait in them is unknown") {
 		t.Errorf("warnings %q", h.Warnings())
 	}
 }

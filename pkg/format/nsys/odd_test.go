@@ -48,7 +48,7 @@ func TestOddExports(t *testing.T) {
 				`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1,3,16777217,1,1,0), (0,4,16777217,1,2,67), (5,6,16777217,2,1,1), (7,8,16777217,3,1,13),
 				(9,10,16777217,4,1,NULL), (11,12,16777217,5,1,27), (13,14,16777217,6,1,94);` +
 				stringIDs + `(1, 'cudaLaunchKernel_v7000'), (2, 'cudaLaunchKernel')`,
-			"warning: no kernel and no graph replay was recorded, but 4 launch calls: a filter of the export cut the GPU's side off, or the profiler could not record it\n" +
+			"warning: no kernel and no graph replay was recorded, but 4 launch calls: the export filtered GPU rows out, or the profiler could not record them\n" +
 				"warning: 2 rows of CUPTI_ACTIVITY_KIND_RUNTIME of a class that is no call left out\n" +
 				"api 1..3 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=1\n" +
 				"api 5..6 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=2\n" +
@@ -84,7 +84,7 @@ func TestOddExports(t *testing.T) {
 				"kernel 5..2305843009213693952 rank=0 device=0 stream=7 name=\"\" class=other\n"},
 		"no times": {
 			kernels + `(0,0,0,7,NULL,0,1,1,NULL), (5,9,0,7,NULL,0,1,1,NULL)`,
-			"warning: 1 row of the GPU with no times but 0: the trace seems to begin there, and what they took is missing\n" +
+			"warning: 1 row of the GPU with zero times: the trace seems to begin there, and their durations are missing\n" +
 				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
 				"kernel 0..0 rank=0 device=0 stream=7 name=\"\" class=other\n" +
 				"kernel 5..9 rank=0 device=0 stream=7 name=\"\" class=other\n"},
@@ -142,7 +142,7 @@ func TestOddExports(t *testing.T) {
 			CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ('x'), (-4), (9000000000000000000);
 			CREATE TABLE DIAGNOSTIC_EVENT (severity, text); INSERT INTO DIAGNOSTIC_EVENT VALUES (2, 'Not all NVTX events might have been collected. secret'), (3, 'secret'), (NULL, NULL), ('3', 4);`,
 			"warning: nsys may have dropped NVTX ranges, most likely at the end of the recording\n" +
-				"warning: nsys reported 1 error while recording: open the report in its own window to see them\n" +
+				"warning: nsys reported 1 error while recording: open the report in the Nsight Systems GUI to see them\n" +
 				"warning: no GPU work was recorded: profile with '-t cuda' while the GPU is in use\n"},
 		"a name in another case": {
 			`CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (START, "END", deviceID); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0); CREATE TABLE StringIds (id, value)`,
@@ -186,7 +186,7 @@ func TestCapture(t *testing.T) {
 		"two lost kernels":  {launches(200) + kernels(198, "NULL"), "", ""},
 		"three lost":        {launches(200) + kernels(197, "NULL"), "", "3 of 200 kernel launches without a kernel"},
 		"replayed":          {launches(200) + kernels(200, "5") + graphs, "node", "200 of 200 kernel launches without a kernel"},
-		"lost replays":      {launches(200) + kernels(200, "NULL") + graphs, "", "2 graph launches and no replay of any"},
+		"lost replays":      {launches(200) + kernels(200, "NULL") + graphs, "", "2 graph launches without a recorded replay"},
 		"whole graphs": {launches(200) + kernels(200, "NULL") + graphs +
 			`CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, "end", correlationId); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, 2, 1000);`,
 			"graph", "1 graph replay recorded as a whole"},

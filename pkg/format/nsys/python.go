@@ -82,7 +82,7 @@ func (r *report) readPython(s scanner, columns map[string][]string) error {
 	case err != nil:
 		return r.explain(err)
 	case p.wrong > 0:
-		r.warn("%d of %s of Python functions are laid out in a way that is not known: none is read", p.wrong, plural(int64(p.marks), "sample"))
+		r.warn("%d of %s of Python functions have an unknown layout: none is read", p.wrong, plural(int64(p.marks), "sample"))
 		return nil
 	}
 	for process, n := range p.dropped {

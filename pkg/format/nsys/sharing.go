@@ -139,7 +139,7 @@ func (r *Reader) warnOfSharing() {
 				unless = " (unless it is divided into instances, MIG, of which this version of the export tells nothing)"
 			}
 			h := &r.header.Reports[i]
-			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes work on %s: time in which it is idle for one may be the work of another%s", plural(shared, "GPU"), unless))
+			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes share %s: a GPU that is idle for one may work for another%s", plural(shared, "GPU"), unless))
 		}
 	}
 }

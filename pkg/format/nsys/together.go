@@ -39,7 +39,7 @@ func (r *Reader) checkTogether(loose []bool) error {
 		}
 		if !r.opts.Separate {
 			return &event.Error{
-				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time, and they are no parts of one process: they are not of one run", r.paths[first[0]], r.paths[k]),
+				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time, and they are not parts of one process: they are not from one run", r.paths[first[0]], r.paths[k]),
 				Advice: "give the reports of one run; --separate where a clock is wrong or this is meant",
 			}
 		}

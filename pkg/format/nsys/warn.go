@@ -75,7 +75,7 @@ func (c *census) warnOfNoWork() {
 	copies := c.count(event.Memcpy) + c.count(event.Memset)
 	switch {
 	case launches > 0:
-		c.warn("no kernel and no graph replay was recorded, but %s: a filter of the export cut the GPU's side off, or the profiler could not record it", plural(launches, "launch call"))
+		c.warn("no kernel and no graph replay was recorded, but %s: the export filtered GPU rows out, or the profiler could not record them", plural(launches, "launch call"))
 	case copies > 0:
 		c.warn("no kernel and no graph replay was recorded, only %s: record while kernels run, or export all tables", plural(copies, "copy or memset"))
 	default:
@@ -95,10 +95,10 @@ func (c *census) warnOfTimes() {
 		c.warn("%s of %s without usable times left out", plural(c.unusable[table], "row"), table)
 	}
 	if c.zeros > 0 { // CUPTI's word for times that it could not collect
-		c.warn("%s of the GPU with no times but 0: the trace seems to begin there, and what they took is missing", plural(c.zeros, "row"))
+		c.warn("%s of the GPU with zero times: the trace seems to begin there, and their durations are missing", plural(c.zeros, "row"))
 	}
 	if c.nameless > 0 {
-		c.warn("%s of %s or %s without a name: what threads wait for in them is not known", plural(c.nameless, "row"), osTable, syscallTable)
+		c.warn("%s of %s or %s without a name: why threads wait in them is unknown", plural(c.nameless, "row"), osTable, syscallTable)
 	}
 	if c.noCalls > 0 {
 		c.warn("%s of %s of a class that is no call left out", plural(c.noCalls, "row"), runtimeTable)
@@ -114,7 +114,7 @@ func (c *census) warnOfGraphs() {
 		c.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
 	}
 	if n := c.class(event.GraphLaunch); n > 0 && c.count(event.Graph) == 0 && c.replayed == 0 {
-		c.warn("%s and no replay of any: what the GPU did in them is missing", plural(n, "graph launch"))
+		c.warn("%s without a recorded replay: their GPU work is missing", plural(n, "graph launch"))
 	}
 }
 
@@ -220,7 +220,7 @@ var diagnostics = []struct {
 	{[]string{"not all nvtx events"}, false, "nsys may have dropped NVTX ranges, most likely at the end of the recording"},
 	{[]string{"cu", "events", "dropped"}, true, lostEvents},
 	{[]string{"cu", "events", "lost"}, true, lostEvents},
-	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: what is missing was perhaps not recorded"},
+	{[]string{"cuda profiling might have not been started"}, false, "nsys may not have started to record CUDA: missing events may never have been recorded"},
 	{[]string{"cuda driver version", "is not supported"}, false, "nsys does not know the CUDA driver that ran: what it recorded of the GPU may be wrong"},
 	{[]string{"no cuda events"}, false, "nsys collected no CUDA events of some process"},
 }
@@ -283,7 +283,7 @@ func (c *capture) readDiagnostics(s scanner, columns map[string][]string) error 
 		}
 	}
 	if severe > 0 {
-		c.warn("nsys reported %s while recording: open the report in its own window to see them", plural(int64(severe), "error"))
+		c.warn("nsys reported %s while recording: open the report in the Nsight Systems GUI to see them", plural(int64(severe), "error"))
 	}
 	return err
 }

@@ -94,14 +94,14 @@ func (f *file) warn(kernels, gpu int64) {
 	case kernels == 0:
 		say("no GPU work was recorded: profile with rocprofv3 --kernel-trace while the GPU is in use")
 	case f.untraced == gpu:
-		say("no GPU row has a launching call: why the GPU was idle is not known; record with rocprofv3 --hip-trace, too")
+		say("no GPU row has a launching call: causes of idle time are unknown; record with rocprofv3 --hip-trace, too")
 	case f.untraced > 0:
 		say("%d of %d GPU rows have no launching call", f.untraced, gpu)
 	}
 	if f.other > 0 {
 		f.info.Notes = append(f.info.Notes, fmt.Sprintf("%d regions are neither HIP calls nor roctx ranges and were left out", f.other))
 	}
-	say("of host threads only HIP calls and roctx ranges are read: host stalls are explained by these alone")
+	say("only HIP calls and roctx ranges of host threads are read: host stalls are explained by these alone")
 }
 
 // emitter writes the rows of a process into batches.

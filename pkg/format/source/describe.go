@@ -16,7 +16,7 @@ var strangers = []struct {
 	what, advice string
 	head         *regexp.Regexp
 }{
-	{"a report in JSON", "give the trace that it is of; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
+	{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
 	{"the table of contents of a checkpoint", "give the folder that it is in", regexp.MustCompile(`^\s*\{\s*"schema":\s*"events",\s*"version":\s*\d+,\s*"files":`)},
 	{"a report as text", ofTrace, regexp.MustCompile(`^# [^\n]+\n\n`)},
 	{"a page", ofTrace, regexp.MustCompile(`(?i)^\s*<(!doctype html|html)`)},
@@ -29,7 +29,7 @@ var strangers = []struct {
 
 // What to do with those of several kinds.
 const (
-	ofTrace = "give the trace that it is of"
+	ofTrace = "give the trace it was made from"
 	unpack  = "unpack it, and give the traces in it, all ranks of a run at once"
 )
 

@@ -264,7 +264,7 @@ func inspect(path string) (*File, error) {
 	case err != nil:
 		return nil, err
 	case len(f.Head) == 0:
-		again := "what is to write it failed, or has yet to begin"
+		again := "its writer failed, or has not started"
 		if format := unknown(path); format != &nsysDatabase || strings.EqualFold(filepath.Ext(path), ".sqlite") {
 			again = format.Again
 		}

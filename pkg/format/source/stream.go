@@ -54,7 +54,7 @@ type named struct {
 // of is an error with the name of the file.
 func (n *named) of(err error) error {
 	if n.regular && errors.Is(err, arrow.ErrCut) {
-		return refused("write it again: what wrote it failed, was stopped, or is still at it", "%s: file is truncated: %v", n.path, err)
+		return refused("write it again: its writer failed, was stopped, or is still running", "%s: file is truncated: %v", n.path, err)
 	}
 	return Advised(fmt.Errorf("%s: %w", n.path, err))
 }
@@ -76,7 +76,7 @@ func (e *damaged) Unwrap() error { return e.error }
 
 // Hint tells what to do about it.
 func (e *damaged) Hint() string {
-	return "copy it again or write it again: it is not as it was written"
+	return "copy or write it again: it changed after it was written"
 }
 
 // Next returns the next batch.
