@@ -71,7 +71,7 @@ type ranksRow struct {
 }
 
 // changesNothing is the share of a step below which a change is hidden behind the GPUs' work.
-const changesNothing = 0.05
+const changesNothing = 0.03
 
 // runRanks compares runs of several ranks, which wait for one another.
 func runRanks(w io.Writer, o options) error {
