@@ -141,8 +141,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 // addFunctions lists the functions, with the time that each has in every profile.
 func (r *Report) addFunctions(g *graph) {
 	for _, f := range g.fns {
-		info := Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per}
-		r.Functions = append(r.Functions, info)
+		r.Functions = append(r.Functions, Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per})
 	}
 }
 

@@ -124,13 +124,9 @@ func load(name string, into any) {
 	}
 }
 
-// Info returns what is known of a type.
+// Info returns what is known of a type, of which there is an entry.
 func (c *Catalogue) Info(t Type) TypeInfo {
-	i := slices.IndexFunc(c.Types, func(i TypeInfo) bool { return i.Name == t })
-	if i < 0 {
-		panic("BUG: no type " + string(t))
-	}
-	return c.Types[i]
+	return c.Types[c.order(t)]
 }
 
 // order is a type's place in the order of triage.

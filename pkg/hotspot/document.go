@@ -193,27 +193,23 @@ func (r *Report) drillDownSection(d *report.Document) {
 	s := d.Section("Hidden in calls")
 	for _, x := range r.DrillDown {
 		what := report.Textf("Line %d takes %s of %s, in %s", x.Line, report.Percent(x.ShareOfFunction), report.Name(x.Function), report.Name(x.Callee))
+		note := ""
+		if x.Note != "" {
+			note = " " + report.Capital(x.Note) + "."
+		}
 		switch {
 		case x.Profiled:
 			s.Item("%s, which is profiled: continue there.", what)
 		case x.Target != nil:
-			s.Item("%s: profile %s.%s", what, report.Name(*x.Target), sentence(x.Note))
+			s.Item("%s: profile %s.%s", what, report.Name(*x.Target), note)
 		default:
-			s.Item("%s.%s", what, sentence(x.Note))
+			s.Item("%s.%s", what, note)
 		}
 	}
 	if r.ProfileNext != "" {
 		s.Say("Profile next:")
 		s.Code(r.ProfileNext)
 	}
-}
-
-// sentence is a note as one, after a blank; "" without a note.
-func sentence(note string) string {
-	if note == "" {
-		return ""
-	}
-	return " " + report.Capital(strings.TrimSuffix(note, ".")) + "."
 }
 
 // functionTable lists the functions; of several profiles the time in each.
@@ -230,12 +226,8 @@ func (r *Report) functionTable(s *report.Section) {
 	for _, f := range r.Functions {
 		cells := []report.Cell{report.Str(f.Function), report.Str(fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)), report.Num(f.TotalUs), report.Num(f.Share), report.Int(f.Hits)}
 		if len(r.Profiles) > 1 {
-			for i := range r.Profiles {
-				cell := report.Cell{}
-				if i < len(f.PerProfileUs) {
-					cell = report.Opt(f.PerProfileUs[i])
-				}
-				cells = append(cells, cell)
+			for _, us := range f.PerProfileUs {
+				cells = append(cells, report.Opt(us))
 			}
 		}
 		t.Row(cells...)

@@ -44,7 +44,7 @@ func (r *Report) opaque(f *function, i int, st *steps) bool {
 // drillDown is the entry of one line, and the full names of what to profile.
 func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok bool) {
 	s := &f.body.stmts[i]
-	d = DrillDown{Function: f.Name, File: f.File, Line: f.fnLine(s.line)}
+	d = DrillDown{Function: f.Name, File: f.File, Line: f.Lines[s.line].Number}
 	if callees := g.calls[f][i]; len(callees) > 0 {
 		longest := slices.MaxFunc(callees, func(a, b *function) int { return cmp.Compare(a.Ns, b.Ns) })
 		if f.inner(i) > s.ns/2 {
@@ -80,9 +80,6 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	}
 	return d, targets, true
 }
-
-// fnLine is the number in its file of the line at an index.
-func (f *function) fnLine(at int) int { return f.Lines[at].Number }
 
 // hiding is the last call of a statement that goes into Python code, nil without one.
 func hiding(b *body, i int) *Call {

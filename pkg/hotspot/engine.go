@@ -76,10 +76,8 @@ func engineOf(fns []*function) *Engine {
 
 // class returns a class by its name, nil where it is not known.
 func (e *Engine) class(name string) *Class {
-	for i := range e.Class {
-		if e.Class[i].Name == name {
-			return &e.Class[i]
-		}
+	if i := slices.IndexFunc(e.Class, func(c Class) bool { return c.Name == name }); i >= 0 {
+		return &e.Class[i]
 	}
 	return nil
 }

@@ -250,11 +250,12 @@ func (b *kinds) kindOfText(text string, i int) kind {
 		root, _ := splitRoot(p)
 		hosts[root]++
 	}
-	result, any := numberKind, false
+	if slices.ContainsFunc(paths, constant) {
+		return numberKind // no tensor is compared with that
+	}
+	result := numberKind
 	for _, p := range paths {
 		switch {
-		case constant(p):
-			return numberKind // no tensor is compared with that
 		case ofHost(p):
 			continue
 		case hosts[p] > 0:
@@ -263,14 +264,11 @@ func (b *kinds) kindOfText(text string, i int) kind {
 		}
 		switch b.kindOf(p, i) {
 		case tensorKind:
-			any = true
+			return tensorKind
 		case numberKind:
 		default:
 			result = unknownKind
 		}
-	}
-	if any {
-		return tensorKind
 	}
 	return result
 }

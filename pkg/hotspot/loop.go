@@ -118,7 +118,8 @@ func (b *body) loops(i int) []finding {
 		if n < someItems {
 			return nil
 		}
-		us := b.usPerIteration(i)
+		ns, hits := b.block(i)
+		us := float64(ns) / 1e3 / float64(max(hits, 1))
 		if us > plainUs {
 			return nil
 		}
@@ -139,12 +140,6 @@ func (b *body) loops(i int) []finding {
 		return []finding{f}
 	}
 	return nil
-}
-
-// usPerIteration is the time of a loop's own statements for each iteration.
-func (b *code) usPerIteration(i int) float64 {
-	ns, hits := b.block(i)
-	return float64(ns) / 1e3 / float64(max(hits, 1))
 }
 
 // block is the time of a loop with all that is in it, and the hits of the statement

@@ -45,7 +45,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 				continue // no such call takes as long
 			}
 			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
-				refused = append(refused, ind.refusal(&c, us))
+				refused = append(refused, fmt.Sprintf("%s takes %s per hit, too short to wait for the GPU or to matter", c.said(), report.Micros(us)))
 				continue
 			}
 			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: c.said() + " " + ind.Why, anyway: ind.Anyway}
@@ -97,14 +97,6 @@ func (c *Call) said() string {
 		return short(c.Receiver())
 	}
 	return short(c.Path)
-}
-
-// refusal says why a call is not what it looks like.
-func (ind *Indicator) refusal(c *Call, us float64) string {
-	if ind.Type == Sync {
-		return fmt.Sprintf("%s takes %s per hit, too short for the GPU: its values are on the host", c.said(), report.Micros(us))
-	}
-	return fmt.Sprintf("%s takes %s per hit, too little to matter", c.said(), report.Micros(us))
 }
 
 // bare takes from a path what is called and indexed on the way.

@@ -122,7 +122,7 @@ func (t *Trace) addPath(path, source string, us float64) {
 	for i, r := range ranges {
 		names := []string{functionOf(r)}
 		if i == len(ranges)-1 {
-			names = append(names, lastPart(source))
+			names = append(names, lastName(source))
 		}
 		for _, n := range names {
 			if !seen[n] {
@@ -149,7 +149,7 @@ func (t *Trace) addDiff(d *document) {
 		if us == nil || *us < 0 {
 			continue
 		}
-		names := map[string]bool{functionOf(o.Name): true, lastPart(o.Source): true}
+		names := map[string]bool{functionOf(o.Name): true, lastName(o.Source): true}
 		delete(names, "")
 		for n := range names {
 			t.ranges[n] += *us
@@ -175,7 +175,7 @@ func (t *Trace) of(function string) (us float64, known bool) {
 
 // alias is the name among ranges that a function goes by.
 func (t *Trace) alias(function string) string {
-	return alias(lastPart(function), func(name string) bool {
+	return alias(lastName(function), func(name string) bool {
 		_, known := t.ranges[name]
 		return known
 	})
@@ -190,12 +190,9 @@ func alias(name string, known func(string) bool) string {
 	return name
 }
 
-// lastPart is the last part of a dotted name.
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
 // functionOf is the name of the function that a range stands for, "" where its text is
 // no name: "[Executor] _forward_step #: # ctx reqs" stands for _forward_step.
-func functionOf(text string) string { return lastPart(named.FindStringSubmatch(text)[1]) }
+func functionOf(text string) string { return lastName(named.FindStringSubmatch(text)[1]) }
 
 // named is a range's text with the name at its beginning, after a prefix in brackets.
 var named = regexp.MustCompile(`^\s*(?:\[[^\]]*\]\s*)?([A-Za-z0-9_.]*)`)

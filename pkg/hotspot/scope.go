@@ -81,9 +81,7 @@ func (b pace) scope(i int, st *steps) Scope {
 		return PerLayer
 	case layers > 0 && ratio > 2.5*layers:
 		return PerKernel
-	case layers > 0:
-		return PerItem
-	case b.perLayerCode():
+	case layers == 0 && b.perLayerCode():
 		return PerLayer
 	}
 	return PerItem

@@ -79,13 +79,12 @@ func Statements(lines []string) []Statement {
 func newStatement(lines []string, tokens []Token, last int) Statement {
 	s := Statement{First: tokens[0].Line, Last: last, Tokens: tokens}
 	s.Indent = indentOf(lines[s.First])
-	for _, t := range tokens {
-		if t.Kind != Keyword {
-			break
-		}
-		if s.Keyword = t.Text; t.Text != "async" {
-			break
-		}
+	first := tokens[0]
+	if first.Text == "async" && len(tokens) > 1 {
+		first = tokens[1]
+	}
+	if first.Kind == Keyword {
+		s.Keyword = first.Text
 	}
 	switch s.Keyword {
 	case "None", "True", "False", "not", "await", "lambda":

@@ -37,11 +37,11 @@ func (t *Trace) Weigh(rep *Report) (remarks []string) {
 	}
 	for i := range rep.Hotspots {
 		h := &rep.Hotspots[i]
-		if f := fns[lastPart(h.Function)]; f != nil {
+		if f := fns[lastName(h.Function)]; f != nil {
 			t.expose(h, f)
 		}
 	}
-	first := alias(lastPart(t.FirstTarget), func(name string) bool { return fns[name] != nil })
+	first := alias(lastName(t.FirstTarget), func(name string) bool { return fns[name] != nil })
 	slices.SortStableFunc(rep.Hotspots, func(a, b Hotspot) int {
 		return cmp.Or(
 			cmp.Compare(rank(&a, first), rank(&b, first)),
@@ -56,7 +56,7 @@ func rank(h *Hotspot, first string) int {
 	switch e := h.ExposedUsPerStep; {
 	case e != nil && *e == 0:
 		return 3
-	case first != "" && lastPart(h.Function) == first:
+	case first != "" && lastName(h.Function) == first:
 		return 0
 	case e != nil:
 		return 1

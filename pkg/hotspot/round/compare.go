@@ -179,7 +179,8 @@ func (r *Round) compareBench(before, after []Benchmark) {
 		}
 		c := MetricChange{Metric: m, Mean: stat.Mean(x), Runs: len(x)}
 		if len(x) > 1 {
-			c.Interval = meanInterval(x)
+			e := estimate(x)
+			c.Interval = &[2]float64{e.Mean - e.Half(), e.Mean + e.Half()}
 		}
 		if old := values(before, m); len(old) > 0 {
 			var pct float64
@@ -188,10 +189,4 @@ func (r *Round) compareBench(before, after []Benchmark) {
 		}
 		r.Benchmark = append(r.Benchmark, c)
 	}
-}
-
-// meanInterval is the 95 % interval of a mean over at least two runs.
-func meanInterval(x []float64) *[2]float64 {
-	e := estimate(x)
-	return &[2]float64{e.Mean - e.Half(), e.Mean + e.Half()}
 }

@@ -54,23 +54,12 @@ func (res *Result) testsFailed() Rule {
 // littleGain holds where each of the last two rounds gained little.
 // A gain is a share; a round that cannot be compared has none, and is no evidence of little.
 func (res *Result) littleGain() Rule {
-	r := Rule{Rule: fmt.Sprintf("under %.0f %% in each of the last two rounds", 100*MinGain), Detail: "fewer than two rounds"}
-	n := len(res.Rounds)
-	if n < 2 {
-		return r
+	r := Rule{Rule: fmt.Sprintf("under %.0f %% in each of the last two rounds", 100*MinGain), Detail: "fewer than two rounds that can be compared"}
+	if n := len(res.Rounds); n > 2 && res.Rounds[n-1].gain != nil && res.Rounds[n-2].gain != nil {
+		before, last := *res.Rounds[n-2].gain, *res.Rounds[n-1].gain
+		r.Holds = last < MinGain && before < MinGain
+		r.Detail = fmt.Sprintf("the last two rounds brought %.1f and %.1f %%", 100*before, 100*last)
 	}
-	last := res.Rounds[n-1].gain
-	if last == nil {
-		r.Detail = "the last round cannot be compared"
-		return r
-	}
-	r.Detail = fmt.Sprintf("the last round brought %.1f %%", 100**last)
-	if n < 3 || res.Rounds[n-2].gain == nil {
-		return r
-	}
-	before := *res.Rounds[n-2].gain
-	r.Holds = *last < MinGain && before < MinGain
-	r.Detail = fmt.Sprintf("the last two rounds brought %.1f and %.1f %%", 100*before, 100**last)
 	return r
 }
 
