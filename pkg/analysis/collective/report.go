@@ -53,7 +53,7 @@ func (m *Match) Coverage() Coverage {
 
 // Doubt says what is not known of waits for lack of other GPUs, "" where all is known.
 func (c *Coverage) Doubt() string {
-	const estimate = "waits in collectives are estimated from the shortest one at the same place of a step, and what they are due to is unknown. Record all ranks at once to find out"
+	const estimate = "waits in collectives are estimated from the shortest one at the same place of a step, and their cause is unknown. Record all ranks at once"
 	switch {
 	case c.Size != nil && *c.Size > c.Recorded:
 		return fmt.Sprintf("only %d of %d GPUs that run collectives together were recorded: "+estimate, c.Recorded, *c.Size)

@@ -130,7 +130,7 @@ func (c *examiner) examinePair() {
 		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
 	}
 	if a.run.calls != b.run.calls {
-		c.refuse("only one side has CUDA API calls: all idle time would have another cause")
+		c.refuse("only one side has CUDA API calls: the causes of idle time cannot be compared")
 	}
 }
 
@@ -138,7 +138,7 @@ func (c *examiner) examinePair() {
 func (c *examiner) examineLengths() {
 	for _, s := range c.sides() {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %s per rank: too few for P99, the maximum and what happens in one step of twenty; below %d nothing can be told from one run per side", s.run.Name, c.counted(n), fewSteps)
+			c.warn("%s has %s per rank: too few for P99, the maximum and events in 1 of 20 steps; below %d, one run per side cannot tell anything", s.run.Name, c.counted(n), fewSteps)
 		}
 	}
 	a, b := c.base.samples, c.target.samples
@@ -171,7 +171,7 @@ func (c *examiner) examineWorkload() {
 	if apart /= 2; apart <= few {
 		return
 	}
-	const advice = "profile both with the same load, or compare what steps have equal numbers with --match batch"
+	const advice = "profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
 	if c.opt.Phase == Steady {
 		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target; %s", countsText(x), countsText(y), advice)
 		return

@@ -92,7 +92,7 @@ func (g *Gaps) bucketsFigure() (title, alt string, plot figure.Plot) {
 // their length, and not said.
 func (g *Gaps) largest() string {
 	b := slices.MaxFunc(g.Buckets, func(a, b Bucket) int { return cmp.Compare(a.Ns, b.Ns) })
-	return fmt.Sprintf("The largest part of the time in gaps, %s, is in those of %s.", report.Percent(b.Share), b.name())
+	return fmt.Sprintf("Gaps of %s hold the largest share of the time in gaps, %s.", b.name(), report.Percent(b.Share))
 }
 
 // ranksLate draws how late each rank is, and how long it waits.

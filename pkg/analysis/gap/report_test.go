@@ -68,7 +68,7 @@ func TestPublishedDistribution(t *testing.T) {
 	if err := report.Markdown(&page, rep.Document("gaps"), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "The largest part of the time in gaps, 39.6 %, is in those of 50 µs to 100 µs."; !strings.Contains(page.String(), want) || strings.Contains(page.String(), rep.Gaps.Dominant) {
+	if want := "Gaps of 50 µs to 100 µs hold the largest share of the time in gaps, 39.6 %."; !strings.Contains(page.String(), want) || strings.Contains(page.String(), rep.Gaps.Dominant) {
 		t.Errorf("no %q, or what gaps of that length come from as a rule is said of these", want)
 	}
 	if !strings.Contains(page.String(), "|  50 µs to 100 µs | 13543 |        956 | 39.6 % |") {
@@ -78,7 +78,7 @@ func TestPublishedDistribution(t *testing.T) {
 
 // Where the GPUs hardly wait there is nothing to do about it.
 func TestNegligible(t *testing.T) {
-	for idle, want := range map[float64]string{9: "Nothing here: the GPUs work nearly all the time.", 11: "No host operation to begin with: the GPUs are busy 98.9 % of the time"} {
+	for idle, want := range map[float64]string{9: "Nothing here: the GPUs work nearly all the time.", 11: "No host operation stands out: the GPUs are busy 98.9 % of the time"} {
 		rep := &gap.Report{}
 		rep.Idle.WindowUs, rep.Idle.TotalUs, rep.Idle.GPUs, rep.Idle.Steps = 1000, idle, 1, 1
 		var page bytes.Buffer

@@ -71,7 +71,7 @@ func (i *Idle) bound() string {
 			parts, next = append(parts, report.Percent(i.Causes[k].Share)+" of the idle time is "+b[0]), append(next, b[1])
 		}
 	}
-	text := fmt.Sprintf("No host operation to begin with: the GPUs are busy %s of the time", report.Percent(1-i.TotalUs/i.WindowUs))
+	text := fmt.Sprintf("No host operation stands out: the GPUs are busy %s of the time", report.Percent(1-i.TotalUs/i.WindowUs))
 	if len(parts) == 0 {
 		return text + ", and no cause of idle time has a share that is worth a change."
 	}

@@ -12,17 +12,17 @@ func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
 	s.Say("A step takes %s now, the mean of %s.", report.Micros(r.StepUs), report.Counted(r.Steps, "steady step"))
 	if r.Bounds.GPUUs != nil {
-		s.Say("The GPU alone would take %s, with a host that takes no time; the host alone %s, with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
+		s.Say("Bounds: %s with a host that takes no time, %s with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
 	}
 	if a := r.EventAge; a != nil && a[0] != a[1] {
-		s.Say("The run does not say which record its waits for events are for, the latest but %d or but %d: both are shown where that matters.", a[0]-1, a[1]-1)
+		s.Say("The run does not say which event record its waits are for (the latest but %d, or but %d). Both results are shown where that matters.", a[0]-1, a[1]-1)
 	}
 	r.table(s)
 	r.waterfall(s)
 	r.phases(d)
 	v := d.Section("Valid for")
-	v.Say("The order of launches, what waits for what, and the time that each thing takes of itself are those of the recording. Not for changes that change what the GPU computes, for contention for memory or power, or for another batch size; collectives inside graphs that were recorded as a whole and messages between processes are not followed.")
-	v.Say("Units start %s per step later than what they are taken to wait for: that stays as it is.", report.Micros(r.UnexplainedUs))
+	v.Say("Launch order, dependencies, and the time that each item takes by itself are kept from the recording. Changes to what the GPU computes, contention for memory or power, and other batch sizes are not predicted. Collectives inside graphs recorded as a whole, and messages between processes, are not followed.")
+	v.Say("Work starts %s per step later than its known dependencies explain: that delay is kept.", report.Micros(r.UnexplainedUs))
 	for _, w := range r.Warnings {
 		v.Note(report.Warn, "%s", w)
 	}
@@ -42,7 +42,7 @@ func (r *Report) title() report.Text {
 		return report.Textf("A step would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
 	}
 	if best < 0 || r.Scenarios[best].GainUs <= 0 {
-		return report.Textf("What if: nothing of what was tried makes steps shorter")
+		return report.Textf("What if: none of the changes tried makes steps shorter")
 	}
 	p := &r.Scenarios[best]
 	return report.Textf("What if: %s would save %s of a step of %s", p.Change, report.Micros(p.GainUs), report.Micros(r.StepUs))

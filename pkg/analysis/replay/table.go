@@ -71,7 +71,7 @@ type Phase struct {
 const tableOperations = 10
 
 // ErrNoSteps is that there are no steps to answer for.
-var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "whatif answers for steps, which isolate finds and says why it does not; verdict --by none takes the whole trace"}
+var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "isolate says why none were found; verdict --by none takes the whole trace"}
 
 // Predict says what steps would take in some scenarios or, without a change, in a table of them.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
@@ -471,10 +471,10 @@ func (p *predictor) unseen() (all []string) {
 		total += period
 	}
 	if ns := p.learner.alone[event.OSIO] + p.learner.alone[event.OSWait] + p.learner.alone[event.OSJoin]; float64(ns) > worthBoth*total {
-		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that the recording does not show: these waits are not followed and keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
+		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that were not recorded: these waits keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
 	}
 	if h := p.t.header; h.Rows(event.Graph) > 0 && h.NumRanks() > 1 {
-		all = append(all, "collectives inside graphs that were recorded as a whole are hidden: ranks that wait for one another there are not followed (record with --cuda-graph-trace=node)")
+		all = append(all, "graphs recorded as a whole hide their collectives: waits of ranks for one another there are not followed (record with --cuda-graph-trace=node)")
 	}
 	return all
 }

@@ -134,7 +134,7 @@ func Find(m *collective.Match, windows []Window) *Result {
 		sums[g].end()
 		res.Unmatched = int(m.Groups[g].Unmatched)
 		if res.Steps < minSteps || res.Matched < minMatched {
-			res.Kind, res.Reason = Unknown, fmt.Sprintf("only %d collectives of %d steps were matched, %d of %d are needed", res.Matched, res.Steps, minMatched, minSteps)
+			res.Kind, res.Reason = Unknown, fmt.Sprintf("only %d collectives in %d steps were matched (needed: %d in %d)", res.Matched, res.Steps, minMatched, minSteps)
 		} else {
 			res.conclude()
 		}
@@ -168,7 +168,7 @@ func unknown(m *collective.Match, windows []Window) *Result {
 	res := newResult(m, all, windows)
 	res.Kind, res.Reason = Unknown, "no two ranks end their collectives together: they may be stages of a pipeline"
 	if c := m.Coverage(); c.Size != nil && *c.Size > c.Recorded {
-		res.Reason = fmt.Sprintf("only %d of %d GPUs that run collectives together were recorded, and one that was not may be later", c.Recorded, *c.Size)
+		res.Reason = fmt.Sprintf("only %d of %d GPUs that run collectives together were recorded, and an unrecorded one may be later", c.Recorded, *c.Size)
 	}
 	for k := range m.Lanes {
 		if _, run := m.Clock(k); run > 0 {
