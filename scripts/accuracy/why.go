@@ -31,7 +31,7 @@ var hostCauses = []hostCause{
 	{"profiler", "profiler", "", "profiler", "running"},
 	{"queue", "queue_full", "", "full queue", "running"},
 	{"gc", "", "GC_MGMT", "samples", "running"},
-	{"requests", "blocked:io", "LOW_LOAD", "for the rank that fetches them", "fetching"},
+	{"requests", "blocked:io", "LOW_LOAD", "for the rank, which fetches them", "fetching"},
 }
 
 // collected is the one that only samples show.
