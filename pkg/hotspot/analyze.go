@@ -266,7 +266,8 @@ func (r *Report) addWhole(f *function, st *steps) {
 	if ns <= 0 {
 		return
 	}
-	h := Hotspot{Function: f.Name, File: f.File, Line: f.Line, LastLine: f.Line, TimeUs: float64(ns) / 1e3, Share: r.share(ns), Scope: NoScope, Hits: max(0, f.Calls)}
+	h := Hotspot{Function: f.Name, File: f.File, Line: f.Line, LastLine: f.Line, Scope: NoScope,
+		Cost: Cost{TimeUs: float64(ns) / 1e3, Share: r.share(ns), Hits: max(0, f.Calls)}}
 	h.ShareOfFunction = float64(ns) / float64(max(1, f.Ns))
 	h.fill(st)
 	h.classified(byName(f))

@@ -50,8 +50,11 @@ type Indicator struct {
 	Why        string     `json:"why"`                      // completes a sentence that begins with the call
 	Source     string     `json:"source"`                   // where it is documented
 
-	name, argument, without *regexp.Regexp // nil where anything will do
+	compiled
 }
+
+// compiled are an indicator's regular expressions, nil where anything will do.
+type compiled struct{ name, argument, without *regexp.Regexp }
 
 // Remedy is something to do about a type.
 type Remedy struct {

@@ -16,7 +16,8 @@ func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
 	h := Hotspot{
 		Function: b.fn.Name, File: b.fn.File,
 		Line: l.Number, LastLine: b.fn.Lines[s.Last].Number, Source: strings.TrimSpace(b.fn.Lines[s.First].Source),
-		Hits: s.raw, TimeUs: float64(ns) / 1e3, Scope: b.scope(i, st),
+		Cost:  Cost{Hits: s.raw, TimeUs: float64(ns) / 1e3},
+		Scope: b.scope(i, st),
 	}
 	h.fill(st)
 	if b.fn.Ns > 0 {

@@ -31,7 +31,7 @@ func madeReport() *hotspot.Report {
 		ms float64
 	}{{"update", 3}, {"helper", 3}, {"_prepare_tp_inputs", 2}, {"loop", 1}} {
 		us := h.ms * 1000
-		rep.Hotspots = append(rep.Hotspots, hotspot.Hotspot{Function: h.fn, TimeUs: 100 * us, UsPerStep: &us,
+		rep.Hotspots = append(rep.Hotspots, hotspot.Hotspot{Function: h.fn, Cost: hotspot.Cost{TimeUs: 100 * us, UsPerStep: &us},
 			Options: []hotspot.Option{{SavingsUs: &[2]float64{us / 2, us}, SavingsPct: [2]float64{us / 200, us / 100}, SavingsOf: [2]float64{0.5, 1}}}})
 	}
 	return rep

@@ -90,12 +90,7 @@ type Hotspot struct {
 	LastLine int    `json:"last_line"` // the last that belongs to it
 	Source   string `json:"-"`         // of Line, without indentation; in reports only
 
-	Hits            int64    `json:"hits"`              // of Line, as the profiler counts: a with statement twice
-	TimeUs          float64  `json:"time_us"`           // less what profiled functions take that it calls
-	PerHitUs        float64  `json:"per_hit_us"`        // TimeUs for each of Hits, 0 without
-	UsPerStep       *float64 `json:"us_per_step"`       // null where steps are not known
-	Share           float64  `json:"share"`             // of the profiled time
-	ShareOfFunction float64  `json:"share_of_function"` // of its function's total
+	Cost
 
 	Type       Type       `json:"type"`       // the first of Types
 	Sub        string     `json:"sub_kind"`   // "boundary", "enum", Opaque, …; often ""
@@ -105,18 +100,33 @@ type Hotspot struct {
 	Evidence   []string   `json:"evidence"`   // sentences, the first for Type
 	Scope      Scope      `json:"scope"`      // how often it runs
 
-	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
-	// GainUsPerStep is what a step would be shorter without the hotspot's time, by replaying a
-	// trace, and GainCIUs its 95 % interval; null where no trace was given, or has no range of
-	// the function or its callers.
-	GainUsPerStep *float64    `json:"gain_us_per_step"`
-	GainCIUs      *[2]float64 `json:"gain_ci_us"`
+	Exposed
 
 	Options []Option `json:"options"` // what to do, the best first
 	Tests   []string `json:"tests"`   // unit tests to run after a change
 
 	within string  // range of the trace that the hotspot's time is in, "" not known
 	part   float64 // of that range's time, by the profile
+}
+
+// Cost is what a hotspot takes.
+type Cost struct {
+	Hits            int64    `json:"hits"`              // of Line, as the profiler counts: a with statement twice
+	TimeUs          float64  `json:"time_us"`           // less what profiled functions take that it calls
+	PerHitUs        float64  `json:"per_hit_us"`        // TimeUs for each of Hits, 0 without
+	UsPerStep       *float64 `json:"us_per_step"`       // null where steps are not known
+	Share           float64  `json:"share"`             // of the profiled time
+	ShareOfFunction float64  `json:"share_of_function"` // of its function's total
+}
+
+// Exposed is what a trace says of a hotspot.
+type Exposed struct {
+	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
+	// GainUsPerStep is what a step would be shorter without the hotspot's time, by replaying a
+	// trace, and GainCIUs its 95 % interval; null where no trace was given, or has no range of
+	// the function or its callers.
+	GainUsPerStep *float64    `json:"gain_us_per_step"`
+	GainCIUs      *[2]float64 `json:"gain_ci_us"`
 }
 
 // Option is one thing to do about a hotspot.

@@ -30,19 +30,28 @@ type rank struct {
 	expected int // GPUs, as the header knows
 
 	unrecorded [][2]int64 // spans of time
+	credit
+	markers markers
+	name    int // index in rules.prep of the text of prep, past the end: none yet
+	seen    seen
+	names   names // of collectives
+
+	totals
+}
+
+// credit is how waits in collectives are credited to a rank.
+type credit struct {
 	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
 	waitsUnknown bool
 	// causesUnknown tells that it has collectives, of which none was matched.
 	causesUnknown bool
 	near          step.Cursor // in which the last wait began that was credited, or after
-	markers       markers
-	name          int // index in rules.prep of the text of prep, past the end: none yet
-	seen          seen
-	names         names // of collectives
+}
 
-	// What the slices before come to: those of the trace's window, of the period
-	// of each step, of the time whose owner is not known yet, and of the gaps
-	// between segments.
+// totals are what the slices before come to: those of the trace's window, of the period
+// of each step, of the time whose owner is not known yet, and of the gaps
+// between segments.
+type totals struct {
 	trace   tally
 	steps   tallies // as RankSteps.Steps
 	pending tally

@@ -28,11 +28,7 @@ type Round struct {
 	Steps     int64    `json:"steps"`       // 0 not known
 	UsPerStep *float64 `json:"us_per_step"` // null where steps are not known
 
-	// ChangePct is how much the profiled time changed, per step where PerStep is set;
-	// null for the baseline, and where nothing can be compared.
-	ChangePct *float64 `json:"change_pct"`
-	ChangeUs  *float64 `json:"change_us"` // the same in us, per step where PerStep is set
-	PerStep   bool     `json:"per_step"`  // the figures of changes are per step, not totals
+	Changed
 
 	Target *Change `json:"target"` // the line or function to be improved; null where nothing says which
 	// Prediction is what Target was to bring; null where nothing said so before the change.
@@ -54,6 +50,15 @@ type Round struct {
 
 	kept bool
 	gain *float64 // what it gained, as a share: of throughput, or of profile time
+}
+
+// Changed is how a round's time differs from that of the round it is compared with.
+type Changed struct {
+	// ChangePct is how much the profiled time changed, per step where PerStep is set;
+	// null for the baseline, and where nothing can be compared.
+	ChangePct *float64 `json:"change_pct"`
+	ChangeUs  *float64 `json:"change_us"` // the same in us, per step where PerStep is set
+	PerStep   bool     `json:"per_step"`  // the figures of changes are per step, not totals
 }
 
 // Change is how the time of a function or line changed between two rounds. Times are in
