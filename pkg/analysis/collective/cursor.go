@@ -13,18 +13,19 @@ type entry struct {
 
 // cursor reads the collectives of a lane in order.
 type cursor struct {
-	lane   int
-	clock  Clock
-	reader *spill.LogReader
-	rows   spill.Rows
-	at     int
-	index  int64
+	lane     int
+	stepless bool
+	clock    Clock
+	reader   *spill.LogReader
+	rows     spill.Rows
+	at       int
+	index    int64
 }
 
 var allColumns = spill.Columns(colLength, colStep, colName, colOwn, colOwned)
 
 func newCursor(lane int, l *Lane, clock Clock) *cursor {
-	return &cursor{lane: lane, clock: clock, reader: l.Log.rows.Read(spill.None)}
+	return &cursor{lane: lane, stepless: l.Stepless, clock: clock, reader: l.Log.rows.Read(spill.None)}
 }
 
 // next reads the next collective; false after the last.
@@ -38,6 +39,9 @@ func (c *cursor) next(e *entry) bool {
 	e.lane, e.index = c.lane, c.index
 	e.Step, e.Name = int32(c.rows[colStep][i]), int32(name>>1)
 	e.Allreduce, e.at = name&1 != 0, start
+	if c.stepless {
+		e.Step = -1
+	}
 	length := c.rows[colLength][i]
 	e.Start = c.clock.Correct(start)
 	e.End = e.Start + length

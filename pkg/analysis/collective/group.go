@@ -20,6 +20,8 @@ type Lane struct {
 	// Kind returns what tells steps apart whose collectives take different times: their
 	// phase and size. nil: none are known.
 	Kind func(step int32) int64
+	// Stepless: the steps in the log are none, as it came out later.
+	Stepless bool
 }
 
 // Group is lanes that run collectives together.

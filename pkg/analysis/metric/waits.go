@@ -52,7 +52,7 @@ func (c *computer) divide(res *Result) {
 				continue
 			}
 			l := collective.NewLane(c.header, r.id, d.device, d.log, c.names.Text)
-			l.Kind = r.kind
+			l.Kind, l.Stepless = r.kind, r.walk.Steps.Len() == 0
 			lanes, of = append(lanes, l), append(of, r)
 		}
 	}
@@ -80,12 +80,8 @@ func (c *computer) divide(res *Result) {
 	}
 }
 
-// kind distinguishes steps whose collectives take different times. Where steps could not be
-// identified none do.
+// kind distinguishes steps whose collectives take different times.
 func (r *rank) kind(step int32) int64 {
-	if int(step) >= r.walk.Steps.Len() {
-		return int64(event.Unknown)
-	}
 	return int64(r.walk.Steps.At(int(step)).Phase)
 }
 
