@@ -109,6 +109,9 @@ var gapsFigures = []string{
 
 // TestPagesInBrowser opens the pages of all reports in Chromium.
 func TestPagesInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser takes longer than all else")
+	}
 	chromium := openBrowser(t)
 	var hits atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))

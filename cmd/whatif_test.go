@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // TestWhatifNothing replays traces without a change: every row stays as it was, from a file
@@ -21,7 +23,7 @@ func TestWhatifNothing(t *testing.T) {
 	for _, name := range []string{"sleep", "lock", "gil", "neighbour", "clean"} {
 		traces = append(traces, inflated(t, name))
 	}
-	for seed := range 20 {
+	for seed := range testrun.Few(4, 20, 20) {
 		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
 	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
@@ -31,7 +33,7 @@ func TestWhatifNothing(t *testing.T) {
 	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {
 		for _, pattern := range []string{"*.json.gz", "*/*.sqlite"} {
 			given, _ := filepath.Glob(filepath.Join(os.Getenv(env), pattern))
-			if os.Getenv(env) != "" {
+			if os.Getenv(env) != "" && !testing.Short() {
 				traces = append(traces, given...)
 			}
 		}
