@@ -2,15 +2,15 @@ package cmd
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // ways are the ways to ask one question of a trace, as lines of a shell: FILE is the trace,
@@ -204,24 +204,7 @@ func unpacked(t *testing.T, path string) string {
 	if !strings.HasSuffix(path, ".sqlite.gz") {
 		return path
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	in, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.TrimSuffix(filepath.Base(path), ".gz")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
+	return testrun.Inflated(t, path)
 }
 
 // asker asks questions of a trace.

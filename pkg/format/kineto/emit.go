@@ -39,24 +39,11 @@ func newEmitter(d *document, info *event.Report) (*emitter, error) {
 // fill fills a batch with the next rows.
 func (e *emitter) fill(b *event.Batch) error {
 	b.Blank(event.BatchRows, event.BaseCols)
-	n := 0
-	for n < event.BatchRows {
-		_, rows, i, j, err := e.rows.Next(event.BatchRows - n)
-		if err != nil {
-			return err
-		}
-		if i == j {
-			break
-		}
-		for ; i < j; i++ {
-			if err := e.row(b, n, rows, i); err != nil {
-				return err
-			}
-			n++
-		}
-	}
+	n, err := e.rows.Each(event.BatchRows, func(rows spill.Rows, i, n int) error {
+		return e.row(b, n, rows, i)
+	})
 	b.Truncate(n)
-	return nil
+	return err
 }
 
 // row makes row k of rows row i of the batch.
