@@ -19,13 +19,14 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/hostbound-XXXXXX")
 chmod 755 "$work"
 declare -a daemons=() ran=() left_out=()
 
+# finish ends the daemons: a daemon that has not ended 5 s after it was asked to is killed.
 finish() {
 	local pid
 	for pid in "${daemons[@]}"; do
 		kill "$pid" 2>/dev/null || true
 	done
 	for pid in "${daemons[@]}"; do
-		wait "$pid" 2>/dev/null || true
+		timeout 5 tail --pid="$pid" -f /dev/null || kill -9 "$pid" 2>/dev/null || true
 	done
 	rm -rf "$work"
 }
@@ -127,7 +128,7 @@ compare "$work/stopped"
 
 if install parallel parallel; then
 	step "GNU parallel"
-	parallel --will-cite --jobs 2 --sshlogin : --joblog "$work/joblog" \
+	timeout -k 5 120 parallel --will-cite --jobs 2 --sshlogin : --joblog "$work/joblog" \
 		scripts/archive-one.sh --tree "$tree" {} "$work/parallel" <"$work/reports.txt"
 	compare "$work/parallel"
 else
@@ -264,7 +265,7 @@ elif ! start_dask; then
 	leave_out "dask: its workers cannot be started here"
 else
 	step "Dask, a worker killed on the way"
-	/usr/bin/python3 -B scripts/archive_dask.py --scheduler tcp://127.0.0.1:38786 "$tree" "$work/dask" >"$work/dask.out" 2>"$work/dask.err" &
+	timeout -k 5 120 /usr/bin/python3 -B scripts/archive_dask.py --scheduler tcp://127.0.0.1:38786 "$tree" "$work/dask" >"$work/dask.out" 2>"$work/dask.err" &
 	pid=$!
 	wait_for 30 grep -q '^archive: 2 of 16' "$work/dask.err" || fail "archive_dask.py: $(cat "$work/dask.err")"
 	kill -9 "$dask_worker"
