@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"regexp"
 
@@ -33,15 +34,18 @@ const (
 	unpack  = "unpack it, and give the traces in it, all ranks of a run at once"
 )
 
-// stranger says what a file is that is nothing to analyse, compressed or not, and what to do; ""
-// for all others.
+// stranger says what a file is that is nothing to analyse, compressed or not, or a trace that is
+// read uncompressed only, and what to do; "" for all others.
 func (f *File) stranger() (what, advice string) {
-	head := f.Head
-	if in, err := gzip.NewReader(bytes.NewReader(head)); err == nil {
-		head, _ = io.ReadAll(io.LimitReader(in, headBytes)) // what there is of it
+	file := *f
+	if in, err := gzip.NewReader(bytes.NewReader(f.Head)); err == nil {
+		file.Head, _ = io.ReadAll(io.LimitReader(in, headBytes)) // what there is of it
+		if format := match(&file); format != nil && format != &torchTrace {
+			return "a gzip file", fmt.Sprintf("decompress the %s in it: gunzip %s", format.Name, f.Path)
+		}
 	}
 	for _, s := range strangers {
-		if s.head.Match(head) {
+		if s.head.Match(file.Head) {
 			return s.what, s.advice
 		}
 	}

@@ -219,7 +219,7 @@ func recognise(paths []string) (found []*Format, err error) {
 			return nil, err
 		}
 		format := match(f)
-		if format == nil || format == &torchTrace && !format.Certain(f) {
+		if format == nil || format == &torchTrace {
 			if what, advice := f.stranger(); what != "" {
 				return nil, refused(advice, "%s: %s, no trace", path, what)
 			}
