@@ -36,10 +36,11 @@ type Meanwhile struct {
 
 // named is the thread as text.
 func (m *Meanwhile) named() string {
-	if m.Rank == nil {
-		return fmt.Sprintf("thread %d of a process without a GPU", m.Thread)
+	of := who{noRank, m.Thread}
+	if m.Rank != nil {
+		of.rank = *m.Rank
 	}
-	return fmt.Sprintf("thread %d of rank %d", m.Thread, *m.Rank)
+	return of.named()
 }
 
 // Placement is where a launching thread ran in the window.

@@ -216,6 +216,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	}
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
+	rep.lost = c.lostCPUs(views)
 }
 
 // meanwhile adds what a thread did while launching threads, elsewhere or of its own rank, waited:

@@ -54,7 +54,7 @@
 // the window is named: three at most, of a share of 5 % and 1.5 times that of the window at least.
 // It need not be who is waited for. It may be of another process of the same report, a rank or
 // none: an engine core that schedules for its workers is one (company.go). Of each launching thread the changes of its CPU in the window
-// are counted. Where the recording says which socket and NUMA node each CPU is in, and which node
+// are counted, and who ran on the CPU that it had lost (lost.go). Where the recording says which socket and NUMA node each CPU is in, and which node
 // the GPU, changes between sockets and time away from the GPU's node are counted, too; what is not
 // known is null.
 //

@@ -395,7 +395,7 @@ func (f *gathering) meanwhile() string {
 	return fmt.Sprintf("%s runs for %s of such time, and for %s of the window", m.named(), report.Percent(m.Share), report.Percent(m.WindowShare))
 }
 
-// placed says how often launching threads changed their CPU.
+// placed says how often launching threads changed their CPU, and who ran on the one they had lost.
 func (f *gathering) placed(one *findings.Fact) {
 	moves := 0.0
 	for _, p := range f.rep.Idle.Placement {
@@ -403,6 +403,14 @@ func (f *gathering) placed(one *findings.Fact) {
 	}
 	if steps := f.rep.Idle.Steps; steps > 0 && moves > 0 {
 		one.Numbers["moves_most"] = moves / float64(steps)
+	}
+	names, alone := f.rep.Idle.lost.named()
+	if names != "" {
+		one.Names["ran_there"] = names
+	}
+	if alone >= minBesideShare {
+		one.Numbers["alone_share"] = alone
+		one.Names["look"] = "To see who is there, record with --sample=system-wide --cpuctxsw=system-wide. If nobody is, the thread was in a page fault or an untraced wait such as sem_clockwait"
 	}
 }
 

@@ -75,6 +75,8 @@ type Idle struct {
 	Placement []Placement `json:"placement"`
 	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
 	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
+
+	lost lostCPUs // who ran where launching threads had lost their CPUs
 }
 
 // Cause is a part of idle time. The parts add up to the whole, in ns.

@@ -12,10 +12,11 @@ type cpuRun struct {
 	cpu        int32
 }
 
-// company is when launching threads wait for others.
+// company is when launching threads wait for others, or have lost their CPUs.
 type company struct {
 	ledger *ledger
-	waits  *spill.Log // by slice: spans in which one does; nil where nobody asks
+	waits  *spill.Log // by slice: spans in which one waits; nil where nobody asks
+	lost   *spill.Log // by slice: spans in which one has lost its CPU, and which one
 }
 
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
@@ -70,29 +71,55 @@ func (h *hostThread) wake() {
 // observe observes that a GPU is idle between two times because a thread waits, for others or
 // for something else.
 func (c *company) observe(from, to int64, why Why) {
-	if c.waits == nil || !why.ForOthers() {
-		return
+	if c.waits != nil && why.ForOthers() {
+		c.divide(from, to, func(slice, from, to int64) { c.waits.Add(slice, from, to) })
 	}
+}
+
+// observeLost observes that a GPU is idle between two times because a thread has lost its CPU.
+func (c *company) observeLost(from, to, thread int64) {
+	if c.lost != nil {
+		c.divide(from, to, func(slice, from, to int64) { c.lost.Add(slice, from, to, thread) })
+	}
+}
+
+// divide calls f with the parts of a span in each slice.
+func (c *company) divide(from, to int64, f func(slice, from, to int64)) {
 	for k := len(c.ledger.slices) - 1; k >= 0 && from < to; k-- {
 		if start := max(from, c.ledger.slices[k].start); start < to {
-			c.waits.Add(int64(k), start, to)
+			f(int64(k), start, to)
 			to = start
 		}
 	}
 }
 
+// The columns of spans in which launching threads wait, or have lost their CPUs.
+const spanFrom, spanTo, spanThread = spill.Payload, spill.Payload + 1, spill.Payload + 2
+
 // EachWait calls f with each time, ns, in which a gpu is idle because a launching thread is
 // blocked until another one does something (in calls of the classes wait, io and join), where
 // the option Waits is set. Those of several gpus may be the same.
 func (c *company) EachWait(f func(group int, from, to int64)) {
-	const from, to = spill.Payload, spill.Payload + 1
-	if c.waits == nil {
+	c.each(c.waits, spill.Columns(spanFrom, spanTo), func(group int, rows spill.Rows, i int) { f(group, rows[spanFrom][i], rows[spanTo][i]) })
+}
+
+// EachLost calls f, likewise, with each time in which a launching thread has lost its CPU: it is
+// off it, in no wait, and not for an interpreter lock that another thread holds or may hold.
+func (c *company) EachLost(f func(group int, thread, from, to int64)) {
+	c.each(c.lost, spill.Columns(spanFrom, spanTo, spanThread), func(group int, rows spill.Rows, i int) {
+		f(group, rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i])
+	})
+}
+
+// each calls f with the rows of a log whose slices are in groups.
+func (c *company) each(log *spill.Log, set uint64, f func(group int, rows spill.Rows, i int)) {
+	if log == nil {
 		return
 	}
-	c.waits.Each(spill.Columns(from, to), func(rows spill.Rows) {
+	log.Each(set, func(rows spill.Rows) {
 		for i, slice := range rows[spill.Key] {
 			if group := c.ledger.slices[slice].group; group >= 0 {
-				f(int(group), rows[from][i], rows[to][i])
+				f(int(group), rows, i)
 			}
 		}
 	})

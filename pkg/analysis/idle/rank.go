@@ -29,7 +29,7 @@ type Options struct {
 	Why, OSCalls bool
 	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
 	Stacks bool
-	// Waits keeps, with Why, when launching threads waited for others.
+	// Waits keeps, with Why, when launching threads waited for others, and had lost their CPUs.
 	Waits bool
 	// HostTime keeps what launching threads did in each slice.
 	HostTime bool
@@ -81,7 +81,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
 	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
-		r.company.waits = opt.Store.NewLog(2, 0)
+		r.company.waits, r.company.lost = opt.Store.NewLog(2, 0), opt.Store.NewLog(3, 0)
 	}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
@@ -246,6 +246,7 @@ func (r *Rank) Close() {
 	r.hosts.seal()
 	if r.company.waits != nil {
 		r.company.waits.Seal()
+		r.company.lost.Seal()
 	}
 	r.gap, r.locks.holds, r.edges = nil, nil, edges{}
 }

@@ -214,10 +214,13 @@ func (r *rank) offCPU(call string, start, end int64, cpu int32) {
 	r.switches(end-switchCost, 0, cpu, true)
 }
 
-// switches records that a thread, by what is added to the main one's id, came to a CPU or
-// left it. Of the main thread it is remembered where that is.
+// ownCPUs is how many CPUs of the machine each rank has for itself.
+const ownCPUs = 64
+
+// switches records that a thread, by what is added to the main one's id, came to a CPU of its
+// rank's, or left it. Of the main thread it is remembered where that is.
 func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
-	r.t.Switches.Add(Switch{At: at, Process: r.process, TID: r.tid + thread, CPU: cpu, In: in})
+	r.t.Switches.Add(Switch{At: at, Process: r.process, TID: r.tid + thread, CPU: ownCPUs*int32(r.index) + cpu, In: in})
 	if thread == 0 {
 		r.cpu = cpu
 	}
