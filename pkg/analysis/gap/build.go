@@ -33,8 +33,8 @@ func (c *computer) report() (*Report, error) {
 			rep.reason = "no GPU activity was recorded"
 		}
 		rep.Warnings = append(rep.Warnings, rep.reason)
-		if text := c.threads.quota(); text != "" {
-			rep.Warnings = append(rep.Warnings, text)
+		if rep.Quota = c.threads.quota(); rep.Quota != "" {
+			rep.Warnings = append(rep.Warnings, rep.Quota)
 		}
 	}
 	rep.Idle = c.idleReport(views)

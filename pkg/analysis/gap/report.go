@@ -37,6 +37,9 @@ type Report struct {
 	// Series is how the steps went, where that was asked for and there are any.
 	Series   *timeline.Series `json:"-"`
 	Warnings []string         `json:"warnings"` // what limits the report, a sentence each
+	// Quota is what a limit on CPU time did to the threads of a recording without GPU work, which is
+	// among Warnings, too; "" where it did nothing or nobody can tell.
+	Quota string `json:"-"`
 
 	reason string // why there is nothing to say, "" where there is something
 }

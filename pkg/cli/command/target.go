@@ -47,13 +47,21 @@ func (a *aiming) watched(src event.Source) event.Source {
 	return event.Tee(src, a.watch.Add)
 }
 
-// point notes what to begin with where the host holds the GPUs back by the default limits, and
+// point notes what to begin with where the host holds the GPUs back by the default limits, or, of a
+// recording without a rank, that a limit on CPU time stopped its threads, and
 // reports whether it did. Where gaps has no answer, it says why when it is asked.
 func (m *measurement) point(res *metric.Result) bool {
 	rep, err := m.aim.report(func() bool {
+		if len(res.Ranks) == 0 {
+			return true
+		}
 		r := verdict.Decide(res, verdict.Defaults())
 		return r.Verdict == verdict.Yes && !r.LowOnLoad() && len(res.Apart) == 0
 	}, m.inputs)
+	if err == nil && rep != nil && rep.Quota != "" {
+		res.Warnings = append(res.Warnings, rep.Quota)
+		return true
+	}
 	if err != nil || rep == nil || rep.First == nil || rep.Handoff.FirstTarget == nil {
 		return false
 	}
