@@ -25,8 +25,18 @@ var schemas = map[string][]string{
 	"types/1":    {"hotspots", "--types"},
 	"doctor/1":   {"nsys2arrow", "--doctor"},
 	"brief/1":    {"verdict", "--brief"},
-	"events/2":   {"isolate"},
-	"metrics/2":  {"metrics"},
+	"outliers/1": {"diff", "--archive", "runs.parquet"},
+
+	"events/2":         {"isolate"},
+	"metrics/2":        {"metrics"},
+	"runs/1":           {"metrics", "--runs"},
+	"diff_rows/1":      {"diff", "--format", "jsonl"},
+	"outlier_rows/1":   {"diff", "--format", "jsonl", "--archive", "runs.parquet"},
+	"idle_rows/1":      {"gaps", "--format", "jsonl", "--report", "idle"},
+	"gap_rows/1":       {"gaps", "--format", "jsonl", "--report", "gaps"},
+	"graph_rows/1":     {"gaps", "--format", "jsonl", "--report", "graph"},
+	"pattern_rows/1":   {"gaps", "--format", "jsonl", "--report", "pattern"},
+	"straggler_rows/1": {"gaps", "--format", "jsonl", "--report", "straggler"},
 
 	"hotspot_lines/1":     {"hotspots", "--format", "jsonl"},
 	"hotspot_functions/1": {"hotspots", "--format", "jsonl", "--by", "function"},
@@ -116,6 +126,25 @@ func closeObjects(v any) {
 		if _, typed := v["type"]; typed && v["properties"] != nil && v["additionalProperties"] == nil {
 			v["additionalProperties"] = false
 		}
+	}
+}
+
+// maxValidated is how many rows of a call are validated: all are made by the same loop.
+const maxValidated = 100
+
+// validateAll checks a document, or rows in JSON, each a line.
+func validateAll(t *testing.T, text string) {
+	t.Helper()
+	if strings.HasPrefix(text, "{\n") {
+		validate(t, text)
+		return
+	}
+	rows := 0
+	for row := range strings.Lines(text) {
+		if rows++; rows > maxValidated {
+			return
+		}
+		validate(t, row)
 	}
 }
 

@@ -16,7 +16,6 @@ func (r *Report) HotspotRows(source bool) *table.Table {
 		columns += ", source text"
 	}
 	t := table.New("hotspot_lines", 1, table.Fields(columns)...)
-	t.Named = true
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
 		var option, risk any
@@ -41,7 +40,6 @@ func (r *Report) HotspotRows(source bool) *table.Table {
 // FunctionRows are the functions as rows.
 func (r *Report) FunctionRows() *table.Table {
 	t := table.New("hotspot_functions", 1, table.Fields("function text, file text, line int, total_us float, hits int, share float, root bool")...)
-	t.Named = true
 	for _, f := range r.Functions {
 		t.Append(f.Function, f.File, f.Line, f.TotalUs, f.Hits, f.Share, f.Root)
 	}

@@ -8,7 +8,7 @@ import (
 
 // The schema of Table.
 const (
-	Schema        = "comparison"
+	Schema        = "diff_rows"
 	SchemaVersion = 1
 )
 

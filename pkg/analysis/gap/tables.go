@@ -9,7 +9,7 @@ import (
 // TableVersion is the version of the schemas of the tables.
 const TableVersion = 1
 
-// Table returns one of Reports as a table, whose schema has its name.
+// Table returns one of Reports as a table.
 func (rep *Report) Table(part string) (*table.Table, error) {
 	switch part {
 	case "idle":
@@ -30,7 +30,7 @@ func (rep *Report) Table(part string) (*table.Table, error) {
 // of each phase (the phase), and in each step ("step"), and one for each site of a
 // cause in the window ("site").
 func (rep *Report) idleTable() *table.Table {
-	t := table.New("idle", TableVersion, table.Fields("scope text, rank int, step int, cause text, ns int, us float, share float, us_per_step float, path text, source text, "+
+	t := table.New("idle_rows", TableVersion, table.Fields("scope text, rank int, step int, cause text, ns int, us float, share float, us_per_step float, path text, source text, "+
 		"site text")...)
 	add := func(scope string, rank, step any, causes []Cause) {
 		for _, c := range causes {
@@ -55,7 +55,7 @@ func (rep *Report) idleTable() *table.Table {
 
 // gapTable has a row for each bucket and each of the longest gaps.
 func (rep *Report) gapTable() *table.Table {
-	t := table.New("gaps", TableVersion, table.Fields("kind text, lower_us float, upper_us float, count int, total_us float, share float, source text, gap_us float, "+
+	t := table.New("gap_rows", TableVersion, table.Fields("kind text, lower_us float, upper_us float, count int, total_us float, share float, source text, gap_us float, "+
 		"previous text, next text, rank int, device int, stream int, step int, start int, call text, range text, path text, "+
 		"idle_us float, cause text")...)
 	for _, b := range rep.Gaps.Buckets {
@@ -78,7 +78,7 @@ func (rep *Report) gapTable() *table.Table {
 // each kernel that was launched by itself.
 func (rep *Report) graphTable() *table.Table {
 	g := &rep.Graph
-	t := table.New("graph", TableVersion, table.Fields("kind text, name text, rank int, count int, share float, class text, range text, path text, us float, per_step float, "+
+	t := table.New("graph_rows", TableVersion, table.Fields("kind text, name text, rank int, count int, share float, class text, range text, path text, us float, per_step float, "+
 		"generation int, capturable bool")...)
 	total := func(name string, n int64, share any, perStep *float64) {
 		t.Append("total", name, nil, n, share, nil, nil, nil, nil, perStep, nil, nil)
@@ -103,7 +103,7 @@ func (rep *Report) graphTable() *table.Table {
 
 // patternTable has a row for each kernel of the repeated unit.
 func (rep *Report) patternTable() *table.Table {
-	t := table.New("pattern", TableVersion, table.Fields("index int, name text, class text, variants int, gap_us float, us float, repetitions int, gap_us_per_step float, "+
+	t := table.New("pattern_rows", TableVersion, table.Fields("index int, name text, class text, variants int, gap_us float, us float, repetitions int, gap_us_per_step float, "+
 		"group text, group_gap_us float, priority text")...)
 	p := rep.Pattern
 	if p == nil {
@@ -122,7 +122,7 @@ func (rep *Report) patternTable() *table.Table {
 // stragglerTable has a row for each rank, and for what the straggler spends more on
 // than the others.
 func (rep *Report) stragglerTable() *table.Table {
-	t := table.New("straggler", TableVersion, table.Fields("kind text, rank int, straggler bool, share_of_steps float, late_us_per_step float, wait_us_per_step float, "+
+	t := table.New("straggler_rows", TableVersion, table.Fields("kind text, rank int, straggler bool, share_of_steps float, late_us_per_step float, wait_us_per_step float, "+
 		"transfer_us_per_step float, offset_us float, name text, us_per_step float, others_us_per_step float, "+
 		"excess_us_per_step float")...)
 	s := rep.Straggler

@@ -213,7 +213,7 @@ func unitsOf(t *table.Table, by string) (all []*unit, err error) {
 
 // Table returns a row for each outlier.
 func (o *Outliers) Table() *table.Table {
-	t := table.New("outliers", 1, table.Fields("name text, runs int, step_us float, delta_us float, cause text, cause_us float, q float")...)
+	t := table.New("outlier_rows", 1, table.Fields("name text, runs int, step_us float, delta_us float, cause text, cause_us float, q float")...)
 	for _, f := range o.Found {
 		t.Append(f.Name, int64(f.Runs), f.StepUs, f.DeltaUs, f.Cause, f.CauseUs, f.Q)
 	}

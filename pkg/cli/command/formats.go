@@ -28,13 +28,13 @@ const (
 // writes is what a command can write. JSON is that of rows, one in a line, or that of a
 // report, which has a contract of its own.
 type writes struct {
-	rows   []string                     // the formats of rows
-	report []string                     // those of a report
-	asked  string                       // the flag that asks for the report, "" where the report is what is written by default
-	must   bool                         // without that flag there is no report, otherwise a format of it will do
-	brief  bool                         // there is a brief report
-	json   contract                     // the JSON of the report
-	row    func(*cli.Call) *table.Table // an empty table of the rows that a call asks for, nil where their JSON has no schema
+	rows   []string                              // the formats of rows
+	report []string                              // those of a report
+	asked  string                                // the flag that asks for the report, "" where the report is what is written by default
+	must   bool                                  // without that flag there is no report, otherwise a format of it will do
+	brief  bool                                  // there is a brief report
+	json   contract                              // the JSON of the report
+	row    func(*cli.Call) (*table.Table, error) // an empty table of the rows that a call asks for, nil where there are none
 }
 
 var (
@@ -50,11 +50,11 @@ var outputs = map[string]*writes{
 	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true, json: doctorJSON, row: eventRow},
 	"isolate":     {rows: eventRows, row: eventRow},
 	"phase":       {rows: eventRows, row: eventRow},
-	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true, json: whatifJSON},
+	"whatif":      {rows: resultRows, report: documents, asked: "report", brief: true, json: whatifJSON, row: eventRow},
 	"metrics":     {rows: eventRows, row: metricRow},
 	"verdict":     {report: documents, brief: true, json: verdictJSON},
-	"diff":        {rows: resultRows, report: documents, brief: true, json: diffJSON},
-	"gaps":        {rows: resultRows, report: documents, brief: true, json: gapsJSON},
+	"diff":        {rows: resultRows, report: documents, brief: true, json: diffJSON, row: diffRow},
+	"gaps":        {rows: resultRows, report: documents, brief: true, json: gapsJSON, row: gapRow},
 	"hotspots":    {rows: resultRows, report: documents, brief: true, json: hotspotsJSON, row: hotspotRow},
 }
 

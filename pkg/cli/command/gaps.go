@@ -102,11 +102,16 @@ func planGaps(p *Plan) (*idling, error) {
 	return g, nil
 }
 
+// rowsOfWhich refuses rows of all reports at once.
+func rowsOfWhich(format string) error {
+	return cli.Misuse("rows of which report?", "--report idle --format "+format)
+}
+
 // check refuses a report that the other flags leave nothing to say.
 func (g *idling) check() error {
 	switch {
 	case !g.out.reports && g.part == "":
-		return cli.Misuse("rows of which report?", "--report idle --format "+g.out.format)
+		return rowsOfWhich(g.out.format)
 	case g.part == "straggler" && len(g.chosen.Ranks) == 1:
 		return cli.Misuse("--report straggler compares ranks, and --rank "+g.String("rank")+" leaves one", "give it two ranks or more")
 	case g.Bool("per-step"):

@@ -195,9 +195,9 @@ func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table
 }
 
 // hotspotRow is an empty table of the rows of a call.
-func hotspotRow(c *cli.Call) *table.Table {
+func hotspotRow(c *cli.Call) (*table.Table, error) {
 	p := &profiling{Plan: &Plan{Call: c}}
-	return p.rows(&hotspot.Report{}, &round.Result{})
+	return p.rows(&hotspot.Report{}, &round.Result{}), nil
 }
 
 // evidence reads what a trace says, nil where none is given.

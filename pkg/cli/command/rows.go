@@ -65,7 +65,7 @@ func (a *alignedRows) Close() error {
 // documentOf is result rows for a terminal, which may have no room for times in ns, nor
 // for what is true or false.
 func documentOf(t *table.Table) *report.Document {
-	d, s := report.New(report.Textf("%d rows of %s", t.Len(), t.Schema))
+	d, s := report.New(report.Textf("%d rows (%s)", t.Len(), t.Name()))
 	columns := columnsOf(t)
 	for i := range columns {
 		switch {

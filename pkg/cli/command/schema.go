@@ -102,16 +102,13 @@ func addName(s *jsonschema.Schema, name string) {
 func rowSchema(t *table.Table) *jsonschema.Schema {
 	types := map[table.Type]string{table.Text: "string", table.Int: "integer", table.Float: "number", table.Bool: "boolean"}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
-	name := fmt.Sprintf("%s/%d", t.Schema, t.Version)
-	if t.Named {
-		addName(s, name)
-	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		s.Properties[c.Name] = &jsonschema.Schema{Types: []string{"null", types[c.Type]}}
 		s.PropertyOrder = append(s.PropertyOrder, c.Name)
 	}
-	return published(name, s)
+	addName(s, t.Name())
+	return published(t.Name(), s)
 }
 
 // published is a schema as it is printed: with what it is called and of what draft, open to keys
@@ -215,18 +212,23 @@ func unitOf(key string) string {
 // writeSchema writes the schema of what a call would have written.
 func writeSchema(c *cli.Call, command string) error {
 	w := outputs[command]
+	reports := w.json.of != nil && (!w.must || c.Bool(w.asked)) && c.String("format") != formatJSONL
 	var s *jsonschema.Schema
 	switch {
 	case w.brief && c.Bool(briefFlag.Name):
 		s = briefJSON.schema()
-	case c.Has("archive") && c.IsSet("archive"):
-		s = outliersJSON.schema()
 	case c.Has("types") && c.Bool("types"):
 		s = typesJSON.schema()
-	case w.json.of != nil && (!w.must || c.Bool(w.asked)) && (w.row == nil || c.String("format") != formatJSONL):
+	case reports && c.Has("archive") && c.IsSet("archive"):
+		s = outliersJSON.schema()
+	case reports:
 		s = w.json.schema()
 	default:
-		s = rowSchema(w.row(c))
+		t, err := w.row(c)
+		if err != nil {
+			return err
+		}
+		s = rowSchema(t)
 	}
 	return c.Output(func(out io.Writer) error {
 		e := json.NewEncoder(out)
@@ -235,9 +237,33 @@ func writeSchema(c *cli.Call, command string) error {
 	})
 }
 
-// eventRow is a table of events without rows, metricRow one of metrics.
-func eventRow(*cli.Call) *table.Table {
+// eventRow is a table of events without rows.
+func eventRow(*cli.Call) (*table.Table, error) {
 	const all = event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols
-	return table.FromEvents(&event.Header{Columns: all}, &event.Batch{})
+	return table.FromEvents(&event.Header{Columns: all}, &event.Batch{}), nil
 }
-func metricRow(*cli.Call) *table.Table { return new(metric.Result).Table() }
+
+// metricRow is one of metrics, or with --runs of runs.
+func metricRow(c *cli.Call) (*table.Table, error) {
+	if c.Bool("runs") {
+		return metric.New(), nil
+	}
+	return new(metric.Result).Table(), nil
+}
+
+// diffRow is one of differences, or with --archive of the runs that differ.
+func diffRow(c *cli.Call) (*table.Table, error) {
+	if c.IsSet("archive") {
+		return new(metric.Outliers).Table(), nil
+	}
+	return new(compare.Comparison).Table(), nil
+}
+
+// gapRow is one of the report that --report names.
+func gapRow(c *cli.Call) (*table.Table, error) {
+	part := c.String("report")
+	if !slices.Contains(gap.Reports, part) {
+		return nil, rowsOfWhich(formatJSONL)
+	}
+	return new(gap.Report).Table(part)
+}

@@ -17,7 +17,7 @@ var strangers = []struct {
 	what, advice string
 	head         *regexp.Regexp
 }{
-	{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
+	{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|types|outliers|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
 	{"the table of contents of a checkpoint", "give the folder that it is in", regexp.MustCompile(`^\s*\{\s*"schema":\s*"events",\s*"version":\s*\d+,\s*"files":`)},
 	{"a report as text", ofTrace, regexp.MustCompile(`^# [^\n]+\n\n`)},
 	{"a page", ofTrace, regexp.MustCompile(`(?i)^\s*<(!doctype html|html)`)},
@@ -25,13 +25,15 @@ var strangers = []struct {
 	{"an archive of tar", unpack, regexp.MustCompile(`(?s)^.{257}ustar`)},
 	{"an archive of zip", unpack, regexp.MustCompile(`^PK\x03\x04`)},
 	{"a profile of Python lines", "hotspots reads it", regexp.MustCompile(`^(Wrote profile results|Timer unit: |\s*Total time: )`)},
-	{"rows as CSV", "a filter that writes with -o FILE.arrows keeps what the next one reads", regexp.MustCompile(`^\w+(,\w+){2,}\n`)},
+	{"rows in JSON", keepArrow, regexp.MustCompile(`^\{"schema":"\w+/\d+",`)},
+	{"rows as CSV", keepArrow, regexp.MustCompile(`^\w+(,\w+){2,}\n`)},
 }
 
 // What to do with those of several kinds.
 const (
-	ofTrace = "give the trace it was made from"
-	unpack  = "unpack it, and give the traces in it, all ranks of a run at once"
+	ofTrace   = "give the trace it was made from"
+	keepArrow = "a filter that writes with -o FILE.arrows keeps what the next one reads"
+	unpack    = "unpack it, and give the traces in it, all ranks of a run at once"
 )
 
 // stranger says what a file is that is nothing to analyse, compressed or not, or a trace that is

@@ -161,7 +161,7 @@ func TestDescribe(t *testing.T) {
 		"report.json": "{\n  \"schema\": \"diff/3\",", "old.json": `{"verdict": "YES"`, "packed.json.gz": zipped(`{"answer": "` + strings.Repeat("x", 900)),
 		"export.sqlite.gz": zipped("SQLite format 3\x00"),
 		"page":             "<!DOCTYPE html>\n<html>", "tests": "<?xml version=\"1.0\"?>\n<testsuites>", "tar": strings.Repeat("a", 257) + "ustar", "zip": "PK\x03\x04",
-		"profile": "Timer unit: 1e-06 s\n", "rows.csv": "scope,metric,value\n", "prose": "a, b, c\n", "other.json": `{"a": 1}`,
+		"profile": "Timer unit: 1e-06 s\n", "rows.csv": "scope,metric,value\n", "rows.jsonl": "{\"schema\":\"idle_rows/1\",\"scope\":\"window\"", "prose": "a, b, c\n", "other.json": `{"a": 1}`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestDescribe(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"report.json": "a report in JSON", "old.json": "a report in JSON", "packed.json.gz": "a report in JSON", "export.sqlite.gz": "a gzip file", "page": "a page", "tests": "test results in XML",
-		"tar": "an archive of tar", "zip": "an archive of zip", "profile": "a profile of Python lines", "rows.csv": "rows as CSV", "prose": "", "other.json": "", "none": "",
+		"tar": "an archive of tar", "zip": "an archive of zip", "profile": "a profile of Python lines", "rows.csv": "rows as CSV", "rows.jsonl": "rows in JSON", "prose": "", "other.json": "", "none": "",
 		at("a.sqlite"): "an nsys export (SQLite)", at("amd.db"): "an AMD profiler database (rocpd)", at("phased.parquet"): "a checkpoint of events", at("raw.arrows"): "a stream", at("torch.json"): "a trace of PyTorch's profiler", dir: "a directory",
 	} {
 		if !filepath.IsAbs(path) {

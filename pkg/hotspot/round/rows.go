@@ -9,7 +9,6 @@ func (res *Result) Rows() *table.Table {
 		columns += ", " + string(m) + " float"
 	}
 	t := table.New("rounds", 1, table.Fields(columns+", verdict text, roll_back bool")...)
-	t.Named = true
 	for i := range res.Rounds {
 		r := &res.Rounds[i]
 		row := []any{r.Name, r.Against, r.TotalUs, r.Steps, r.UsPerStep, r.ChangePct}

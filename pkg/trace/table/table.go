@@ -78,11 +78,10 @@ func NewColumn(f Field) Column {
 // Table is a number of rows as columns, all of the same length. Every column
 // may have nulls: missing is not zero.
 type Table struct {
-	// Schema names what the rows are, Version the version of that.
+	// Schema names what the rows are, Version the version of that. No report in JSON has the
+	// name of rows: both have it, with the version, under the key "schema".
 	Schema  string
 	Version int
-	// Named rows say both where they are JSON: "schema": "NAME/VERSION" is their first key.
-	Named bool
 	// Meta are further values about the whole table, by key.
 	Meta    map[string]string
 	Columns []Column
@@ -97,6 +96,9 @@ func New(schema string, version int, fields ...Field) *Table {
 	}
 	return t
 }
+
+// Name is the schema with its version: what a row says of itself as JSON.
+func (t *Table) Name() string { return fmt.Sprintf("%s/%d", t.Schema, t.Version) }
 
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.rows }

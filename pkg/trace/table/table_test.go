@@ -88,20 +88,30 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if want := `{"name":"gpu_idle","n":3,"ratio":0.3333333333333333,"crossed":true}`; lines[0] != want {
+	if want := `{"schema":"metrics/1","name":"gpu_idle","n":3,"ratio":0.3333333333333333,"crossed":true}`; lines[0] != want {
 		t.Errorf("%s, want %s", lines[0], want)
 	}
-	if want := `{"name":null,"n":-9223372036854775808,"ratio":null,"crossed":false}`; lines[2] != want {
+	if want := `{"schema":"metrics/1","name":null,"n":-9223372036854775808,"ratio":null,"crossed":false}`; lines[2] != want {
 		t.Errorf("%s, want %s", lines[2], want)
 	}
 	for i, line := range lines {
 		var v map[string]any
-		if err := json.Unmarshal([]byte(line), &v); err != nil || len(v) != 4 {
+		if err := json.Unmarshal([]byte(line), &v); err != nil || len(v) != 5 {
 			t.Errorf("line %d %s: %v", i, line, err)
 		}
 	}
 	if !strings.Contains(lines[4], `<&>`) || !strings.Contains(lines[4], `"ratio":null`) {
 		t.Error(lines[4])
+	}
+}
+
+// A column that is called schema keeps its values: a reader has one key of that name.
+func TestJSONOfAColumnNamedSchema(t *testing.T) {
+	tbl := New("events", 2, Field{"schema", Text}, Field{"n", Int})
+	tbl.Append("s", 1)
+	var out bytes.Buffer
+	if err := writeAll(&out, JSON, tbl); err != nil || out.String() != `{"schema":"s","n":1}`+"\n" {
+		t.Errorf("%s: %v", out.String(), err)
 	}
 }
 

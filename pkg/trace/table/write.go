@@ -24,8 +24,9 @@ const (
 	// would obey and which would break lines, are escaped. A text that begins with =, +, - or @
 	// and is no number has an apostrophe before it, so that no spreadsheet runs it.
 	CSV Format = iota
-	// JSON has an object a row and a line an object. Numbers are not rounded;
-	// those that JSON has no form for, and null, are null.
+	// JSON has an object a row and a line an object, whose first key is "schema", with the name
+	// of the table, unless a column is called that. Numbers are not rounded; those that JSON has
+	// no form for, and null, are null.
 	JSON
 )
 
@@ -102,8 +103,8 @@ func (w *Writer) begin(t *Table) {
 	switch {
 	case w.format == CSV:
 		w.line = append(w.line, '\n')
-	case t.Named && len(w.keys) > 0:
-		w.keys[0] = fmt.Sprintf(`"schema":"%s/%d",`, t.Schema, t.Version) + w.keys[0]
+	case len(w.keys) > 0 && t.Column("schema") == nil:
+		w.keys[0] = fmt.Sprintf(`"schema":%q,`, t.Name()) + w.keys[0]
 	}
 }
 
