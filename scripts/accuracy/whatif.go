@@ -14,12 +14,13 @@ import (
 )
 
 // whatifPair is a run of some kind with and without a planted cause, and the change that takes
-// it away.
+// away what was planted. What it takes away beside that, other takes from the run without, too.
 type whatifPair struct {
 	name   string
 	set    func(*sim.Config)
 	plant  func(*sim.Config)
 	change replay.Scenario
+	other  []replay.Change
 }
 
 // treated is a scenario of some changes, of which those that are text are written as options are.
@@ -27,18 +28,27 @@ func treated(changes ...replay.Change) replay.Scenario { return replay.Scenario{
 
 // whatifPairs are the pairs of the section whatif.
 var whatifPairs = []whatifPair{
-	{"an operation longer", nil, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
-	{"an operation longer, a step ahead", func(c *sim.Config) { c.Engine.Ahead = 1 }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
-	{"an operation longer, launched one by one", func(c *sim.Config) { c.Mode = sim.Eager }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
-	{"an operation longer, whole graphs", func(c *sim.Config) { c.Mode, c.Ranks = sim.Whole, 1 }, slowPrep, treated(replay.Range("_prepare_inputs", 0.5))},
-	{"kernels twice as long", func(c *sim.Config) { c.KernelScale = 2 }, func(c *sim.Config) { c.KernelScale = 4 }, treated(replay.GPU(0.5))},
-	{"a synchronise", func(c *sim.Config) { c.Ranks = 1 }, withFault(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), treated(noWaits("cudaDeviceSynchronize"))},
-	{"memory from the system", nil, withFault(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 600}), treated(replay.Call("cudaMalloc", 0), replay.Call("cudaFree", 0))},
-	{"launches twice as long", func(c *sim.Config) { c.Mode, c.Ranks = sim.Eager, 1 }, func(c *sim.Config) { c.LaunchCost = 7 }, treated(calls("cu*LaunchKernel*", 0.5))},
-	{"a late rank of four", func(c *sim.Config) { c.Ranks = 4 }, func(c *sim.Config) { c.SlowRank, c.Slow = 1, 600 }, treated(replay.Even())},
+	{"an operation longer", nil, slowPrep, prepAsWas, nil},
+	{"an operation longer, a step ahead", func(c *sim.Config) { c.Engine.Ahead = 1 }, slowPrep, prepAsWas, nil},
+	{"an operation longer, launched one by one", func(c *sim.Config) { c.Mode = sim.Eager }, slowPrep, prepAsWas, nil},
+	{"an operation longer, whole graphs", func(c *sim.Config) { c.Mode, c.Ranks = sim.Whole, 1 }, slowPrep, prepAsWas, nil},
+	{"kernels twice as long", func(c *sim.Config) { c.KernelScale = 2 }, func(c *sim.Config) { c.KernelScale = 4 }, treated(replay.GPU(0.5)), nil},
+	{"a synchronise", func(c *sim.Config) { c.Ranks = 1 }, withFault(sim.Fault{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}), treated(noWaits("cudaDeviceSynchronize")), nil},
+	{"memory from the system", nil, withFault(sim.Fault{Kind: sim.FaultAlloc, Rank: -1, US: 600}), treated(replay.Call("cudaMalloc", 0), replay.Call("cudaFree", 0)), nil},
+	{"launches twice as long", func(c *sim.Config) { c.Mode, c.Ranks = sim.Eager, 1 }, func(c *sim.Config) { c.LaunchCost = 7 }, treated(calls("cu*LaunchKernel*", 0.5), calls("cudaMem*Async", 0.5)), nil},
+	{"a late rank of four", fourRanks, lateRank, treated(replay.Range("_prepare_inputs", 780./1380).On(1)), nil},
+	{"a late rank of four, ranks even", fourRanks, lateRank, treated(replay.Even()), []replay.Change{replay.Even()}},
 }
 
+// slowPrep has an operation take 1,600 us in place of 780; prepAsWas takes the difference away.
 func slowPrep(c *sim.Config) { c.SetHost("_prepare_inputs", 1600) }
+
+var prepAsWas = treated(replay.Range("_prepare_inputs", 780./1600))
+
+// lateRank has the same operation of a rank take 600 us longer.
+func lateRank(c *sim.Config) { c.SlowRank, c.Slow = 1, 600 }
+
+func fourRanks(c *sim.Config) { c.Ranks = 4 }
 
 // withFault plants a fault.
 func withFault(f sim.Fault) func(*sim.Config) {
@@ -112,11 +122,11 @@ func runWhatif(w io.Writer, o options) error {
 		if err != nil {
 			return nil, err
 		}
-		truth, err := predict(dir, without, treated(replay.Host(1)))
+		truth, err := predict(dir, without, treated(append(p.other, replay.Host(1))...))
 		if err != nil {
 			return nil, err
 		}
-		return func() { rows[i].add(p, said, truth.StepUs, seed, o) }, nil
+		return func() { rows[i].add(p, said, truth.Scenarios[0].StepUs, seed, o) }, nil
 	})
 	fmt.Fprintf(w, "| planted | within 2 %% of the step | within 5 %% | interval holds the truth | gain has the other sign |\n|:--|--:|--:|--:|--:|\n")
 	for i, r := range rows {

@@ -59,7 +59,8 @@
 // Changes of host time with a why ask package idle what a thread is in at each instant, as rows
 // come. A limit on CPU time is found by stretches in which no thread of a process runs and that
 // end at one place of a period of 100 ms. Host time is even where each rank's step takes the
-// median of what the ranks' launching threads spend in it.
+// median of what the ranks' launching threads spend in it, in sum and, as far as that allows, in
+// ranges of each name: a rank that is late is so somewhere, mostly where others wait for it.
 //
 // # Intervals
 //

@@ -1,11 +1,61 @@
 package replay
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// evenFactors returns by step the factor of its host time that makes it the median of the ranks',
-// nil where there is one rank. Steps of several ranks are one iteration by their number; where
-// ranks have unlike numbers of steps, those that start next to one another are.
-func evenFactors(t *Trace, host []int64) []float64 {
+// spentIn is host time of a step of a rank's launching threads in ranges of a name, the innermost,
+// -1 for outside of all; or the factor of that time.
+type spentIn struct {
+	name  int32
+	value float32 // ns
+}
+
+// hostTimes are the host times of steps. A rank is late somewhere: what is taken from all of its
+// host time alike is also taken from where nothing waits for it.
+type hostTimes struct {
+	names []name
+	steps [][]spentIn          // by step
+	at    map[*process][]int32 // by name beyond -1: where it may be in the list of the process's step
+}
+
+// newHostTimes returns none, nil where the steps are those of one process.
+func newHostTimes(t *Trace) *hostTimes {
+	for k := range t.steps {
+		if t.steps[k].process != t.steps[0].process {
+			return &hostTimes{t.names.all, make([][]spentIn, len(t.steps)), map[*process][]int32{}}
+		}
+	}
+	return nil
+}
+
+// add adds host time of a thread.
+func (h *hostTimes) add(th *thread, d int64) {
+	q, code := th.process, int32(-1)
+	if n := len(th.ranges); n > 0 {
+		code = h.names[th.ranges[n-1].name].same
+	}
+	at := h.at[q]
+	if at == nil {
+		at = make([]int32, len(h.names)+1)
+		h.at[q] = at
+	}
+	list := h.steps[q.step]
+	k := at[code+1]
+	if int(k) >= len(list) || list[k].name != code {
+		k = int32(len(list))
+		list, at[code+1] = append(list, spentIn{name: code}), k
+		h.steps[q.step] = list
+	}
+	list[k].value += float32(d)
+}
+
+// evenFactors returns by step the factors of its host time that make it the median of the ranks',
+// in sum and, as far as that allows, in ranges of each name; nil where there is one rank. Steps of
+// several ranks are one iteration by their number; where ranks have unlike numbers of steps, those
+// that start next to one another are.
+func evenFactors(t *Trace, host [][]spentIn) [][]spentIn {
 	var ranks [][]int32
 	of := map[int32]int{}
 	alike := true
@@ -24,10 +74,10 @@ func evenFactors(t *Trace, host []int64) []float64 {
 	for _, r := range ranks {
 		alike = alike && len(r) == len(ranks[0])
 	}
-	factors := make([]float64, len(host))
+	factors := make([][]spentIn, len(host))
 	for _, own := range ranks {
 		for n, k := range own {
-			var all []int64
+			var all [][]spentIn
 			for _, other := range ranks {
 				j := n
 				if !alike {
@@ -35,14 +85,59 @@ func evenFactors(t *Trace, host []int64) []float64 {
 				}
 				all = append(all, host[other[j]])
 			}
-			slices.Sort(all)
-			factors[k] = 1
-			if median := float64(all[(len(all)-1)/2]+all[len(all)/2]) / 2; host[k] > 0 {
-				factors[k] = median / float64(host[k])
-			}
+			factors[k] = evenStep(host[k], all)
 		}
 	}
 	return factors
+}
+
+// evenStep returns the factors of a step, one of those of all ranks.
+func evenStep(own []spentIn, ranks [][]spentIn) []spentIn {
+	of := map[int32][]float32{}
+	var sums []float32
+	for r, list := range ranks {
+		sum := float32(0)
+		for _, one := range list {
+			if of[one.name] == nil {
+				of[one.name] = make([]float32, len(ranks))
+			}
+			of[one.name][r] = one.value
+			sum += one.value
+		}
+		sums = append(sums, sum)
+	}
+	sum := float32(0)
+	for _, one := range own {
+		sum += median(of[one.name])
+	}
+	all, rest := make([]spentIn, len(own)), float32(1)
+	if sum > 0 {
+		rest = median(sums) / sum
+	}
+	for i, one := range own {
+		all[i] = spentIn{one.name, rest * median(of[one.name]) / one.value}
+	}
+	slices.SortFunc(all, func(a, b spentIn) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// median returns the median of values, and orders them.
+func median(values []float32) float32 {
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// evenFactor is the factor of a thread's host time in the step of its process.
+func (p *plan) evenFactor(th *thread) float64 {
+	code := int32(-1)
+	if n := len(th.ranges); n > 0 {
+		code = p.names[th.ranges[n-1].name].same
+	}
+	k, ok := slices.BinarySearchFunc(th.process.even, code, func(s spentIn, code int32) int { return cmp.Compare(s.name, code) })
+	if !ok {
+		return 1
+	}
+	return float64(th.process.even[k].value)
 }
 
 // nearest returns the place in order of the step that starts nearest to a time.

@@ -18,7 +18,7 @@ type known struct {
 	age                int              // of the record that a wait for an event is for
 	oldest             int              // the greatest one that the run does not contradict
 	passes             *passes          // that launch kernels by themselves which a graph could replay
-	even               []float64        // by step: factor of its host time that makes it the median of the ranks'; nil for one rank
+	even               [][]spentIn      // by step: factors of its host time that make it the median of the ranks'; nil for one rank
 	limits             [][][2]int64     // by process: when a CPU limit stopped it
 	free               []int64          // what calls of a name take that wait for nothing, 0 where none says
 	graphCall, nodeGap int64            // what launching a graph takes, and the time between its kernels
@@ -44,7 +44,7 @@ type learner struct {
 	calls  []int64 // in calls
 	waits  map[site]int64
 	passes *passes
-	steps  []int64               // host time of launching threads, by step
+	spent  *hostTimes            // nil for one rank
 	free   []*histogram          // what calls take that wait for nothing, by code of their name
 	alone  map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
 	stops  []stops               // by process
@@ -70,7 +70,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), steps: make([]int64, len(t.steps)), stops: make([]stops, len(t.processes))}
+	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t)}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call. What was
@@ -94,6 +94,9 @@ func (l *learner) launch(c *launch, u *unit, prev *unit) {
 func (l *learner) host(th *thread, d int64) {
 	if d <= 0 || !th.launches {
 		return
+	}
+	if l.spent != nil && th.process.step >= 0 {
+		l.spent.add(th, d)
 	}
 	if n := len(th.calls); n > 0 {
 		l.calls[th.calls[n-1]] += d
@@ -189,7 +192,9 @@ func (l *learner) known(t *Trace) *known {
 	if l.gaps.n > 0 {
 		k.nodeGap = l.gaps.median()
 	}
-	k.even = evenFactors(t, l.steps)
+	if l.spent != nil {
+		k.even = evenFactors(t, l.spent.steps)
+	}
 	for i := range l.stops {
 		k.limits = append(k.limits, l.stops[i].limits())
 	}

@@ -26,9 +26,9 @@ type pass struct {
 	gpu    gpu
 	steps  bounds
 	procs  []process
-	even   []float64 // by step: factor that makes its host time even over ranks, nil for none
-	sink   sink      // nil for none
-	learn  *learner  // nil for none
+	even   [][]spentIn // by step: factors that make its host time even over ranks, nil for none
+	sink   sink        // nil for none
+	learn  *learner    // nil for none
 }
 
 // process is the state of a process.
@@ -45,12 +45,12 @@ type process struct {
 	marked   int
 	gil      anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf    *thread
-	sampled  bool    // since a copy to the host came back
-	calls    bool    // some thread calls the GPU's library
-	begins   []int64 // when its first unit starts, where there are no steps
-	ends     []int64 // and its last one ends
-	step     int32   // the latest that has started, -1 for none
-	even     float64 // factor of its host time that makes it even over ranks
+	sampled  bool      // since a copy to the host came back
+	calls    bool      // some thread calls the GPU's library
+	begins   []int64   // when its first unit starts, where there are no steps
+	ends     []int64   // and its last one ends
+	step     int32     // the latest that has started, -1 for none
+	even     []spentIn // factors of its host time that make it even over ranks
 	limits   [][2]int64
 }
 
@@ -86,7 +86,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)
 	for k := range p.procs {
-		p.procs[k].step, p.procs[k].even = -1, 1
+		p.procs[k].step = -1
 		if know.limits != nil {
 			p.procs[k].limits = know.limits[k]
 		}

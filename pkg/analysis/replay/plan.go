@@ -234,7 +234,7 @@ func (p *plan) refactor(th *thread) {
 			th.factor[s] = 1
 		}
 		if p.even != nil && p.even[s] {
-			th.factor[s] *= th.process.even
+			th.factor[s] *= p.evenFactor(th)
 		}
 	}
 	for k, depth := range th.depth {

@@ -216,9 +216,6 @@ func (h *hosts) reach(th *thread, t int64) {
 	d := t - th.last
 	if h.learn != nil {
 		h.learn.host(th, d)
-		if k := th.process.step; k >= 0 && d > 0 && th.launches {
-			h.learn.steps[k] += d
-		}
 	}
 	th.last = t
 	switch {

@@ -44,6 +44,7 @@ func TestTreatments(t *testing.T) {
 		{"collections", func(c *sim.Config) { c.GCEvery, c.GC = 3, 3000 }, replay.Class(0, event.GC), 0.1, 0},
 		{"interpreter lock", func(c *sim.Config) { c.GIL = 400 }, replay.Class(0, event.GIL), 0.15, 0},
 		{"no graphs", func(c *sim.Config) { c.Mode = sim.Eager }, replay.Graph(), 0.45, 6},
+		{"ranks even", func(c *sim.Config) { c.Ranks, c.SlowRank, c.Slow = 4, 1, 600 }, replay.Even(), 0.1, 0},
 		{"a rank's host", func(c *sim.Config) { c.SlowRank, c.Slow = 1, 400 }, replay.Range("_prepare_inputs", 780.0/1180).On(1), 0.2, 0},
 	} {
 		without := sim.Default()
