@@ -183,8 +183,11 @@ archive() {
 	fi
 	: >"$archive"
 	rm -f "$base.failed" "$base.metrics.arrows"
-	run "$bin/$stage" "${find_flags[@]}" --checkpoint "$base.checkpoint" -- "${reports[@]}" >/dev/null 2>"$tmp/errors" &&
-		run "$bin/metrics" "${measure_flags[@]}" -o "$base.metrics.arrows" -- "$base.checkpoint" 2>>"$tmp/errors" || status=$?
+	# A report takes as much memory whatever its size; of a run all ranks are read at once.
+	local -a bounds=()
+	! is_report "$path" || bounds=(--memory 128M)
+	run "$bin/$stage" "${bounds[@]}" "${find_flags[@]}" --checkpoint "$base.checkpoint" -- "${reports[@]}" >/dev/null 2>"$tmp/errors" &&
+		run "$bin/metrics" "${bounds[@]}" "${measure_flags[@]}" -o "$base.metrics.arrows" -- "$base.checkpoint" 2>>"$tmp/errors" || status=$?
 	if [ "$status" -ne 0 ]; then
 		text=$(explain)
 		failed "$base" "${text:-ended with status $status}" || return

@@ -10,7 +10,7 @@
 #
 #	--jobs N       at most N at a time (default: the number of processors)
 #	--memory MIB   all of them together (default: half of what is available);
-#	               one takes 128 MiB and the size of its export, 512 MiB at most
+#	               a report takes 128 MiB, what nsys has to export first, or a run, 512 MiB
 #	--runs         reports of one directory are the ranks of one run
 #	--list         only list what there is to do, a line each
 #
@@ -84,16 +84,13 @@ export HOSTBOUND_BIN
 "$here/archive-one.sh" "${options[@]}" - "${words[1]}" </dev/null # complains about options, once
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/hostbound-XXXXXX")
 
-# cost prints how many MiB a piece of work may take: what is held in memory goes
-# with the size of an SQLite export, up to the limit that the commands set
-# themselves. Captures and Parquet are smaller than what comes out of them.
+# cost prints how many MiB a piece of work takes at most: archive-one.sh bounds what a report does,
+# but not nsys, and a run takes what the commands set themselves.
 cost() {
-	local size=$((512 << 20))
-	if [[ $1 == *.sqlite ]] && [ -f "$tree/$1" ]; then
-		size=$(stat -Lc %s "$tree/$1")
-	fi
-	size=$(((size >> 20) + 128))
-	echo $((size < 512 ? size : 512))
+	case $1 in
+	*.sqlite | *_pqtdir) [ -n "$runs" ] || echo 128 && return ;;
+	esac
+	echo 512
 }
 
 declare -A takes=() index=() # by process

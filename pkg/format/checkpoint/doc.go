@@ -9,7 +9,7 @@
 // Null is null. The columns kind, class, domain, phase and name are text out of
 // a dictionary, unless a row group has so many different strings that
 // a dictionary does not pay; times, correlation and step are stored as
-// differences; everything is compressed with zstd. Row groups have 128 Ki rows,
+// differences; everything is compressed with zstd. Row groups have 64 Ki rows,
 // in the order of the stream, with bounds of whole numbers and strings; the window rows at
 // the end have row groups of their own.
 //

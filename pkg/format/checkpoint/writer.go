@@ -21,7 +21,7 @@ type Options struct {
 	Name string
 	// Source says what the rows were made of, for Set.Holds; nil for nothing.
 	Source *Identity
-	// GroupRows is the number of rows of a row group, 0 for 128 Ki.
+	// GroupRows is the number of rows of a row group, 0 for 64 Ki.
 	GroupRows int
 }
 

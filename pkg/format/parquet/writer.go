@@ -15,9 +15,14 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
+// groupRows is how many rows a row group has, 64 Ki. Who writes a file holds one, who reads it two: at
+// 128 Ki rows these are 40 MB, for the same CPU time and 0.6 % smaller files. With fewer rows the
+// footer of a run of 200 million would take more than the row groups.
+const groupRows = 64 << 10
+
 // Options are choices of a Writer.
 type Options struct {
-	// GroupRows is the number of rows of a row group, 0 for 128 Ki.
+	// GroupRows is the number of rows of a row group, 0 for 64 Ki.
 	GroupRows int
 	// Sealed adds what it takes to notice every damage (see the package).
 	Sealed bool
@@ -48,7 +53,7 @@ type Writer struct {
 
 // NewWriter starts a file.
 func NewWriter(w io.Writer, cols []Column, opt Options) *Writer {
-	opt.GroupRows = cmp.Or(opt.GroupRows, 128<<10)
+	opt.GroupRows = cmp.Or(opt.GroupRows, groupRows)
 	f := &Writer{w: w, cols: slices.Clone(cols), opt: opt, chunks: make([]chunkWriter, len(cols))}
 	root := format.SchemaElement{Name: "schema", NumChildren: thrift.New(int32(len(cols)))}
 	f.meta = format.FileMetaData{Version: 2, Schema: []format.SchemaElement{root}, CreatedBy: createdBy}
