@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,8 +104,8 @@ func TestWaysAgree(t *testing.T) {
 }
 
 // formsAgree checks that the forms of a verdict say the same: the headline, the JSON, the exit
-// status and the tests; that the gaps of the trace have the same target to begin with; and
-// that a YES has one.
+// status and the tests; that the gaps of the trace have the same target to begin with, and the same
+// waits in collectives; and that a YES has one.
 func (a *asker) formsAgree(t *testing.T) {
 	t.Helper()
 	os.Remove("tests.xml")
@@ -120,11 +121,33 @@ func (a *asker) formsAgree(t *testing.T) {
 		Handoff struct {
 			First *string `json:"recommended_first_target"`
 		} `json:"optimization_handoff"`
+		Reported struct {
+			Waits *float64 `json:"collective_wait_ratio"`
+		}
+		Waits *struct {
+			Total  float64 `json:"total_us"`
+			Share  float64
+			Causes []struct{ Us float64 }
+		}
+		Idle struct{ Window string }
 	}
 	for of, data := range map[any]string{&v: coded.stdout, &g: call(t, nil, "gaps", a.trace, "--format", "json").stdout} {
 		if err := json.Unmarshal([]byte(data), of); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if w := g.Waits; w != nil && g.Idle.Window == "benchmark" {
+		for _, c := range w.Causes {
+			w.Total -= c.Us
+		}
+		if math.Abs(w.Total) > 1e-3 {
+			t.Errorf("the causes of waits in collectives add up to %g us less than these", w.Total)
+		}
+		if v.Reported.Waits == nil || math.Abs(*v.Reported.Waits-w.Share) > 1e-9 {
+			t.Errorf("gaps has %g of waits in collectives, verdict %+v", w.Share, v.Reported.Waits)
+		}
+	} else if w == nil && v.Reported.Waits != nil && *v.Reported.Waits > 0 {
+		t.Logf("gaps has no waits in collectives, verdict %g", *v.Reported.Waits)
 	}
 	low := v.LowLoad != nil && *v.LowLoad
 	headline, failed := v.Verdict, 0

@@ -1,5 +1,7 @@
 package step
 
+import "github.com/hostbound/hostbound/pkg/stat"
+
 // Cursor finds steps by time. Steps are read block by block: it is for times that come nearly in
 // order.
 type Cursor struct {
@@ -28,6 +30,19 @@ func (c *Cursor) Load(k int) {
 	c.Start, c.Until = s.Start, s.Until
 	if c.Before = c.Start; k > 0 {
 		c.Before = c.steps.At(k - 1).Until
+	}
+}
+
+// Over calls f with the steps in whose periods some of a span lies, and how much, and goes to the
+// last of them.
+func (c *Cursor) Over(s stat.Span, f func(step int, ns int64)) {
+	for c.Find(s.From); c.Step < c.steps.Len() && c.Start < s.To; c.Load(c.Step + 1) {
+		if ns := s.Clip(stat.Span{From: c.Start, To: c.Until}).Len(); ns > 0 {
+			f(c.Step, ns)
+		}
+		if c.Until >= s.To {
+			return
+		}
 	}
 }
 

@@ -16,6 +16,12 @@ const (
 	Unknown   Key = -2 // not recorded
 )
 
+// What Imbalance and Unknown are called in reports.
+const (
+	ImbalanceName = "imbalance"
+	UnknownName   = "unknown"
+)
+
 // Part is a part of a wait, or of the idle time before a collective.
 type Part struct {
 	Key Key

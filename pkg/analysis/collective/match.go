@@ -181,12 +181,14 @@ type Viewer struct {
 	// are those.
 	Logs  []*Log
 	Visit func(*Meeting)
+	// NoParts leaves Member.Parts empty: it does not matter what waits are due to.
+	NoParts bool
 }
 
 // viewer is a Viewer with what it knows so far.
 type viewer struct {
-	*resolver
-	visit func(*Meeting)
+	*resolver // nil: it wants no parts
+	visit     func(*Meeting)
 }
 
 // Each calls visit with all matched collectives, and with those of each lane of a group of which
@@ -198,7 +200,11 @@ func (m *Match) Each(visit func(*Meeting)) { m.Show(Viewer{Visit: visit}) }
 func (m *Match) Show(to ...Viewer) {
 	x := &matcher{Match: m, expiry: never, slots: make([][]slot, len(m.Lanes))}
 	for _, v := range to {
-		x.viewers = append(x.viewers, viewer{newResolver(m, v.Logs), v.Visit})
+		one := viewer{visit: v.Visit}
+		if !v.NoParts {
+			one.resolver = newResolver(m, v.Logs)
+		}
+		x.viewers = append(x.viewers, one)
 	}
 	for g := range m.Groups {
 		m.Groups[g].Matched, m.Groups[g].Unmatched = 0, 0
@@ -239,7 +245,10 @@ func (x *matcher) advance(t int64) {
 	for len(x.events) > 0 && (t == never || x.events[0].end+x.slack <= t) {
 		ev := heap.Pop(&x.events).(*Meeting)
 		for _, v := range x.viewers {
-			if v.meeting(ev); !ev.unmatched {
+			if v.resolver != nil {
+				v.meeting(ev)
+			}
+			if !ev.unmatched {
 				v.visit(ev)
 			}
 		}

@@ -76,8 +76,8 @@ type rank struct {
 	sections [numSections]section // rows by the number of their name
 	store    *store               // that these are in
 
-	waits    *idleNames // causes of waits in collectives
-	waitStep int        // that of the last wait
+	waits *idleNames    // causes of waits in collectives
+	near  *steps.Cursor // at the step of the last wait
 }
 
 // newRank returns a rank of the stream that h describes, of which nothing was

@@ -4,13 +4,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/stat"
+	steps "github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Causes of waits in collectives that are no idle time of another rank.
 const (
-	imbalance    = "imbalance" // the late rank's own kernels took longer
-	waitsUnknown = "unknown"   // the late rank was not recorded, or did nothing that shows
+	imbalance    = collective.ImbalanceName // the late rank's own kernels took longer
+	waitsUnknown = collective.UnknownName   // the late rank was not recorded, or did nothing that shows
 )
 
 // observeCollective observes an activity of a GPU for the waits in collectives; d is what
@@ -18,7 +19,7 @@ const (
 func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class event.Class) {
 	if d.GapEnd == a.Start && d.GapStart != g.gapStart {
 		if g.gapStart = d.GapStart; d.GapStart >= r.segment {
-			for _, p := range r.idle.LastGap() {
+			for p := range r.idle.LastGap() {
 				g.log.Idle(collective.Key(r.waits.of(p.Key)), p.Ns)
 			}
 		}
@@ -99,16 +100,10 @@ func waitNames() *names {
 
 // addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.
 func (r *rank) addWait(w *collective.Member) {
-	steps, t := &r.walk.Steps, w.At
-	n := steps.Len()
-	// Waits come nearly in order: the place of the last one is a step or two away.
-	for r.waitStep > 0 && steps.At(r.waitStep-1).Until > t {
-		r.waitStep--
+	if r.near == nil {
+		r.near = new(steps.NewCursor(&r.walk.Steps))
 	}
-	for r.waitStep < n && steps.At(r.waitStep).Until <= t {
-		r.waitStep++
-	}
-	k := r.waitStep
+	t := w.At
 	for _, p := range w.Parts {
 		id := int32(p.Key)
 		switch p.Key {
@@ -117,17 +112,9 @@ func (r *rank) addWait(w *collective.Member) {
 		case collective.Unknown:
 			id = 1
 		}
-		part := stat.Span{From: t, To: t + p.Ns}
-		for ; k < n; k++ {
-			s := steps.At(k)
-			if ns := part.Clip(stat.Span{From: s.Start, To: s.Until}).Len(); ns > 0 {
-				r.sections[waitTimes].at(id).add(int32(k), ns, 0, 0)
-			}
-			if s.Until >= part.To {
-				break
-			}
-		}
-		t = part.To
+		row := r.sections[waitTimes].at(id)
+		r.near.Over(stat.Span{From: t, To: t + p.Ns}, func(k int, ns int64) { row.add(int32(k), ns, 0, 0) })
+		t += p.Ns
 	}
 }
 

@@ -177,7 +177,7 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 		g.call, g.path = a.launch.name, a.launch.path
 	}
 	if d.GapEnd == a.Start { // the GPU was idle before a
-		g.parts = r.idle.LastGap()
+		g.parts = slices.Collect(r.idle.LastGap())
 	}
 	t.insert(g, r.c.opt.Top)
 	s.top, s.topEnd = g, a.End

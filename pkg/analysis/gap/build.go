@@ -42,6 +42,7 @@ func (c *computer) report() (*Report, error) {
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
 	rep.Straggler = c.stragglerReport(views)
+	rep.Waits = c.waitReport(rep)
 	found := c.evidence(views)
 	found.running(rep)
 	rep.Idle.Python = found.pythonLines(rep.Idle.TotalUs, found.strata)

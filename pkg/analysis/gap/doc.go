@@ -21,6 +21,13 @@
 // A gap over the border of steps is split by time. One that begins in a window and
 // ends after it is tail inside.
 //
+// # Waits in collectives
+//
+// A GPU that waits in a collective for a late rank is busy. How long it waits, and what that rank was
+// idle for meanwhile, is package collective's; of the steps that count it is the same as
+// collective_wait_ratio of package metric. It is null where whole-graph rows hide collectives, and of
+// ranks of several GPUs.
+//
 // # Gaps
 //
 // A gap is what is between two consecutive activities of one stream of a GPU, in the

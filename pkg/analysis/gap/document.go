@@ -116,7 +116,7 @@ func (rep *Report) summary(s *report.Section) {
 	if i.Outside != nil {
 		outside = i.Outside.Text(report.Micros(i.Outside.PauseUs))
 	}
-	s.Say("%s of the %s: %s.%s", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over, outside)
+	s.Say("%s of the %s: %s.%s%s", report.Strong("Idle "+report.Percent(i.TotalUs/i.WindowUs)), scopeNames[i.Window], over, outside, rep.Waits.text())
 	if len(i.Causes) > 0 {
 		c := &i.Causes[0]
 		s.Say("Main cause, %s of the idle time: %s%s.", report.Percent(c.Share), report.Name(c.Cause), c.where())
@@ -219,6 +219,7 @@ func (rep *Report) idle(s *report.Section) {
 	rep.seriesFigures(s)
 	rep.flameFigure(s)
 	causes(s.Table("In the "+scopeNames[i.Window], causeColumns...), i.Causes)
+	rep.Waits.table(s)
 	i.sites(s)
 	i.whys(s)
 }

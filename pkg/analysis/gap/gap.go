@@ -79,7 +79,9 @@ type computer struct {
 	wholeTrace bool              // the window is that of the trace
 	stepped    bool              // the stream has steps
 	compared   bool              // and ranks to compare
-	match      *collective.Match // of their collectives, nil before it is known or without any
+	collective bool              // and collectives, or there may be some
+	match      *collective.Match // of these, nil before it is known or without any
+	waits      *waitSums         // in them
 	phased     bool              // and phases
 
 	texts
@@ -145,6 +147,7 @@ func newComputer(h *event.Header, opt Options) (*computer, error) {
 	}
 	c.canFollow = canFollow(h)
 	c.compared = c.stepped && h.NumRanks() > 1
+	c.collective = c.compared || c.stepped && h.ClassRows(event.Allreduce) > 0
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	switch {
 	case opt.Top == 0:

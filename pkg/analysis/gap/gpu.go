@@ -12,8 +12,9 @@ type gpu struct {
 	streams []*stream
 	stream  *stream // of the last row
 
-	collectives *collective.Log // nil where there are none
+	collectives *collective.Log // and what waits in them depend on; nil where nobody asks
 	step        int             // of the last of them
+	gapStart    int64           // of the last gap that it has
 }
 
 // activity is a row of the GPU.
@@ -60,12 +61,12 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)
-		switch collective := a.class.IsCollective(); {
-		case !collective:
+		if !a.class.IsCollective() {
 			r.addOwn(a)
-		case inStep:
-			r.addCollective(a)
 		}
+	}
+	if r.c.collective {
+		r.sinceLast(r.gpu, a, inStep)
 	}
 }
 

@@ -31,8 +31,8 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	if len(lanes) == 0 {
 		return nil
 	}
-	c.match = collective.New(lanes)
-	res := straggler.Find(c.match, windows)
+	c.match, c.waits = collective.New(lanes), newWaits(of)
+	res := straggler.Find(c.match, windows, collective.Viewer{Visit: c.waits.meeting})
 	if res == nil {
 		return nil
 	}
@@ -83,11 +83,17 @@ type compared struct {
 func (v *view) collectives() (l collective.Lane, ok bool) {
 	device, log := int32(math.MaxInt32), (*collective.Log)(nil)
 	for _, d := range v.gpus {
-		if d.collectives != nil && d.Device <= device {
+		if d.collectives != nil && d.collectives.Len() > 0 && d.Device <= device {
 			log, device = d.collectives, d.Device
 		}
 	}
-	return collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.text), log != nil
+	if log == nil {
+		return l, false
+	}
+	log.Seal()
+	l = collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.text)
+	l.Kind = func(k int32) int64 { return int64(v.walk.Steps.At(int(k)).Phase) }
+	return l, true
 }
 
 // kernelTimes returns the time per step of the kernels that the rank runs by itself, by
@@ -143,13 +149,6 @@ func (v *compared) idleTimes() map[string]float64 {
 
 // addCollective observes a kernel of class allreduce or comm of a step.
 func (r *rank) addCollective(a *activity) {
-	n := r.walk.Steps.Len()
-	if !r.c.compared || n == 0 {
-		return
-	}
-	if r.gpu.collectives == nil {
-		r.gpu.collectives = collective.NewLog(r.c.store)
-	}
 	r.gpu.collectives.Collective(collective.Collective{
 		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
 	})

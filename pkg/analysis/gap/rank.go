@@ -28,8 +28,9 @@ type rank struct {
 	at   step.Slice // the slice under way
 
 	scoped
-	own  kernelTime // of the last step, where ranks are compared
-	kept *spill.Log // these of each step, as walk.Steps
+	own   kernelTime // of the last step, where ranks are compared
+	began int64      // of the segment under way: when
+	kept  *spill.Log // these of each step, as walk.Steps
 	sections
 
 	activity activity // of the row under way
@@ -154,6 +155,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := r.walk.Steps.Last()
 	if int(s.Segment) == len(r.segments) {
 		r.segments = append(r.segments, segment{})
+		r.beginSegment(s.Start)
 	}
 	if k == 0 { // what was launched before counts for no step
 		r.marked = false

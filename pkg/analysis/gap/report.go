@@ -22,6 +22,8 @@ type Report struct {
 	Pattern *layer.Report `json:"pattern"`
 	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
 	Workload string `json:"workload,omitempty"`
+	// Waits is null where the run has no collectives, or nothing is known of waits in them.
+	Waits *Waits `json:"waits"`
 	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report  `json:"straggler"`
 	Findings  []findings.Finding `json:"findings"` // those that bring most first

@@ -4,12 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
-	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // maxSeries is how many causes are told apart over time.
@@ -32,14 +30,14 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *timeline.Series 
 		return nil
 	}
 	b := timeline.NewBuilder(first, last, min(maxSeries+1, len(causes)))
-	known, waits := map[idle.Key]int{}, c.waits(views)
+	known := map[idle.Key]int{}
 	for _, v := range views {
 		gpus := float64(max(len(v.gpus), 1))
 		r := b.Rank(v.id, v.from, int(v.steps))
 		v.eachStepSample(func(k int32, sample *idle.Sample) {
 			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/gpus)
 		})
-		for k, ns := range waits[v.id] {
+		for k, ns := range c.waits.of(v.id) {
 			if v.inWindow(int32(k)) {
 				r.Wait(k, us(ns)/gpus)
 			}
@@ -50,33 +48,6 @@ func (c *computer) seriesReport(views []*view, causes []Cause) *timeline.Series 
 		r.Close()
 	}
 	return b.Close()
-}
-
-// waits returns how long the GPU of each rank whose collectives are compared waits in them, by
-// step, ns. Of a rank of several GPUs only one is compared, and nothing is known.
-func (c *computer) waits(views []*view) map[int32][]int64 {
-	if c.match == nil {
-		return nil
-	}
-	waits, at := map[int32][]int64{}, map[int32]*step.Cursor{}
-	for _, v := range views {
-		if n := v.walk.Steps.Len(); n > 0 && len(v.gpus) == 1 {
-			cursor := step.NewCursor(&v.walk.Steps)
-			waits[v.id], at[v.id] = make([]int64, n), &cursor
-		}
-	}
-	c.match.Each(func(ev *collective.Meeting) {
-		for i := range ev.Members {
-			w := &ev.Members[i]
-			rank := c.match.Lanes[w.Lane].Rank
-			if near := at[rank]; w.Wait > 0 && near != nil {
-				for near.Find(w.At); near.Step < len(waits[rank]) && near.Start < w.At+w.Wait; near.Load(near.Step + 1) {
-					waits[rank][near.Step] += min(w.At+w.Wait, near.Until) - max(w.At, near.Start)
-				}
-			}
-		}
-	})
-	return waits
 }
 
 // partOf is which part of the idle time a key belongs to.

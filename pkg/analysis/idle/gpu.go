@@ -1,6 +1,8 @@
 package idle
 
 import (
+	"iter"
+
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -124,14 +126,16 @@ type Part struct {
 	Ns  int64 // 1 or more
 }
 
-// LastGap returns what the last idle gap was attributed to, in order; a key may come
+// LastGap goes through what the last idle gap was attributed to, in order; a key may come
 // several times.
-func (r *Rank) LastGap() []Part {
-	parts := make([]Part, len(r.gap))
-	for i := range r.gap {
-		parts[i] = Part{r.gap[i].code.key(), r.gap[i].ns}
+func (r *Rank) LastGap() iter.Seq[Part] {
+	return func(yield func(Part) bool) {
+		for i := range r.gap {
+			if !yield(Part{r.gap[i].code.key(), r.gap[i].ns}) {
+				return
+			}
+		}
 	}
-	return parts
 }
 
 // attribute splits the idle time of the GPU before a by its causes.

@@ -96,8 +96,8 @@ type Window struct{ From, To int }
 
 // Find says who is late among lanes, each of which counts in a window. Ranks wait for those only
 // that run collectives with them: of several groups it is the one in which a rank is late most.
-// It returns nil where there is nothing to compare.
-func Find(m *collective.Match, windows []Window) *Result {
+// It returns nil where there is nothing to compare. Others may see all collectives on the way.
+func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *Result {
 	groups := make([]*Result, len(m.Groups))
 	several := false
 	for g := range m.Groups {
@@ -106,14 +106,15 @@ func Find(m *collective.Match, windows []Window) *Result {
 		}
 	}
 	if !several {
+		m.Show(others...)
 		return unknown(m, windows)
 	}
 	spreads := make([]spread, len(groups))
-	m.Each(func(ev *collective.Meeting) {
+	m.Show(append(others, collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
 		if groups[ev.Group] != nil && counts(ev, windows) {
 			spreads[ev.Group].add(ev)
 		}
-	})
+	}})...)
 	sums := make([]*summing, len(groups))
 	for g, res := range groups {
 		if res != nil {
@@ -121,11 +122,11 @@ func Find(m *collective.Match, windows []Window) *Result {
 			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
 		}
 	}
-	m.Each(func(ev *collective.Meeting) {
+	m.Show(collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
 		if groups[ev.Group] != nil && counts(ev, windows) {
 			sums[ev.Group].add(ev, windows)
 		}
-	})
+	}})
 	var best *Result
 	for g, res := range groups {
 		if res == nil {

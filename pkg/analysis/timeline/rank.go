@@ -214,7 +214,7 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 	}
 	d.seen = a.Start
 	at := d.GapStart
-	for _, part := range r.idle.LastGap() {
+	for part := range r.idle.LastGap() {
 		if d.GapStart >= r.from {
 			d.log.Idle(collective.Key(part.Key), part.Ns)
 		}

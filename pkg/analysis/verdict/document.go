@@ -320,8 +320,8 @@ func (r page) interpretation(d *report.Section) {
 			d.Item("%s: the GPUs are idle %s of the time and wait in collectives another %s. %s of the time has a host cause.",
 				report.Capital(r.about(s)), percent(s.value[gpuIdle]), percent(s.value[collectiveWait]), percent(s.value[hostBound]))
 		case s.Verdict == Yes:
-			d.Item("%s: the GPUs are idle %s of the time.%s Removing all idle time would %s.",
-				report.Capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.ceiling(r.rate()))
+			d.Item("%s: the GPUs are idle %s of the time.%s%s would %s.",
+				report.Capital(r.about(s)), percent(s.value[gpuIdle]), s.idleBy(), s.removing(), s.ceiling(r.rate()))
 		case s.Over > 0:
 			d.Item("%s: %s over the limit (YES needs 2). The GPUs are idle %s of the time.",
 				report.Capital(r.about(s)), report.Counted(s.Over, "metric"), percent(s.value[gpuIdle]))
@@ -378,13 +378,30 @@ func (s *Scope) idleBy() string {
 	return fmt.Sprintf(" Input preparation accounts for %s of that.", percent(v))
 }
 
-// ceiling says what eliminating all idle time would do to the rate of what the run makes.
-func (s *Scope) ceiling(rate string) string {
-	busy := *s.value[gpuUtilization]
-	if busy <= 0 {
-		return "give no finite bound: the GPUs are never busy"
+// waits is the share of time in which the GPUs wait in collectives, 0 where that is not known.
+func (s *Scope) waits() float64 {
+	if w := s.value[collectiveWait]; w != nil {
+		return *w
 	}
-	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/busy), rate)
+	return 0
+}
+
+// removing begins a sentence on what it would bring if the GPUs were never idle, and never waited
+// in collectives where they do.
+func (s *Scope) removing() string {
+	if w := s.waits(); w >= worthSaying {
+		return fmt.Sprintf(" They wait in collectives for a late rank another %s. Removing both", percent(&w))
+	}
+	return " Removing all idle time"
+}
+
+// ceiling says what that would do to the rate of what the run makes.
+func (s *Scope) ceiling(rate string) string {
+	work := *s.value[gpuUtilization] - s.waits()
+	if work <= 0 {
+		return "give no finite bound: the GPUs never work"
+	}
+	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/work), rate)
 }
 
 // seconds is a point in time of the recording.

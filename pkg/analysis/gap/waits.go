@@ -1,0 +1,192 @@
+package gap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Waits is the time that GPUs wait in collectives for a rank that is late. They are busy then and
+// do no work, so that it is no part of the idle time.
+type Waits struct {
+	TotalUs   float64  `json:"total_us"` // in the steps that count, over all GPUs
+	Share     float64  `json:"share"`    // of the window
+	UsPerStep *float64 `json:"us_per_step"`
+	// Estimated tells that not all GPUs were recorded that run collectives together.
+	Estimated bool        `json:"estimated"`
+	Causes    []WaitCause `json:"causes"` // they add up to TotalUs, the largest first
+}
+
+// WaitCause is a part of the waits, by what the late rank was idle for: a cause of idle time,
+// collective.ImbalanceName where its own kernels took longer, or collective.UnknownName.
+type WaitCause struct {
+	Cause     string   `json:"cause"`
+	Ns        int64    `json:"ns"` // over all GPUs
+	Us        float64  `json:"us"` // the same
+	Share     float64  `json:"share"`
+	UsPerStep *float64 `json:"us_per_step"`
+}
+
+// sinceLast observes an activity of a GPU for what waits in collectives are due to.
+func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
+	if d.collectives == nil {
+		d.collectives, d.gapStart = collective.NewLog(r.c.store), none
+	}
+	if d.GapEnd == a.Start && d.GapStart != d.gapStart {
+		if d.gapStart = d.GapStart; d.GapStart >= r.began {
+			for p := range r.idle.LastGap() {
+				d.collectives.Idle(collective.Key(r.c.sites.WithoutSite(p.Key)), p.Ns)
+			}
+		}
+	}
+	switch {
+	case a.Kind != event.Kernel || !a.class.IsCollective():
+		d.collectives.Work(a.Start, a.End)
+	case inStep && r.walk.Steps.Len() > 0:
+		r.addCollective(a)
+	}
+}
+
+// beginSegment observes that a segment begins at t: what was before it explains no wait in it.
+func (r *rank) beginSegment(t int64) {
+	r.began = t
+	for _, d := range r.gpus {
+		if d.collectives != nil {
+			d.collectives.Segment(t)
+		}
+	}
+}
+
+// waiting is how long the GPU of a rank waits in collectives, by step, ns.
+type waiting struct {
+	*view
+	steps []int64
+	near  step.Cursor
+	known bool // it has collectives that others have, too
+}
+
+// waitSums is how long GPUs wait in collectives. Of a rank of several GPUs only one is compared, and
+// nothing is known.
+type waitSums struct {
+	ranks []*waiting               // by lane, nil of those of which nothing is known
+	parts map[collective.Key]int64 // in the window, ns
+}
+
+// newWaits returns those of lanes, each of a rank, of which nothing was seen.
+func newWaits(of []*compared) *waitSums {
+	w := &waitSums{ranks: make([]*waiting, len(of)), parts: map[collective.Key]int64{}}
+	for k, v := range of {
+		if len(v.gpus) == 1 {
+			w.ranks[k] = &waiting{view: v.view, steps: make([]int64, v.walk.Steps.Len()), near: step.NewCursor(&v.walk.Steps)}
+		}
+	}
+	return w
+}
+
+// meeting observes a collective.
+func (w *waitSums) meeting(ev *collective.Meeting) {
+	for i := range ev.Members {
+		m := &ev.Members[i]
+		if one := w.ranks[m.Lane]; one != nil {
+			one.known = true
+			one.add(m, w.parts)
+		}
+	}
+}
+
+// of returns the waits of a rank by step, nil where they are not known.
+func (w *waitSums) of(rank int32) []int64 {
+	if w == nil {
+		return nil
+	}
+	for _, one := range w.ranks {
+		if one != nil && one.id == rank {
+			return one.steps
+		}
+	}
+	return nil
+}
+
+// add adds a wait to the steps in whose periods it lies, and its parts to those of the window. They
+// lie one after the other.
+func (w *waiting) add(m *collective.Member, parts map[collective.Key]int64) {
+	t := m.At
+	for _, p := range m.Parts {
+		part := stat.Span{From: t, To: t + p.Ns}
+		w.near.Over(part, func(k int, ns int64) {
+			w.steps[k] += ns
+			if w.c.wholeTrace || w.inWindow(int32(k)) {
+				parts[p.Key] += ns
+			}
+		})
+		t = part.To
+	}
+}
+
+// waitReport lists waits by cause, nil where those of any rank are not known: rows of whole graphs
+// hide collectives.
+func (c *computer) waitReport(rep *Report) *Waits {
+	unknown := func(w *waiting) bool { return w == nil || !w.known }
+	if c.waits == nil || rep.Graph.Whole > 0 || slices.ContainsFunc(c.waits.ranks, unknown) {
+		return nil
+	}
+	window, steps := rep.Idle.WindowUs, rep.Idle.Steps
+	byName := map[string]int64{}
+	total := int64(0)
+	for k, ns := range c.waits.parts {
+		total += ns
+		switch k {
+		case collective.Imbalance:
+			byName[collective.ImbalanceName] += ns
+		case collective.Unknown:
+			byName[collective.UnknownName] += ns
+		default:
+			byName[c.sites.CauseName(idle.Key(k))] += ns
+		}
+	}
+	w := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: c.match.Estimated, Causes: []WaitCause{}}
+	if window > 0 {
+		w.Share = w.TotalUs / window
+	}
+	for name, ns := range byName {
+		if ns > 0 {
+			w.Causes = append(w.Causes, WaitCause{name, ns, us(ns), ratio(ns, total), perStep(us(ns), steps)})
+		}
+	}
+	slices.SortFunc(w.Causes, func(a, b WaitCause) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause)) })
+	return w
+}
+
+// text says how long GPUs wait in collectives, "" where that is not worth a word.
+func (w *Waits) text() string {
+	if w == nil || w.Share < negligible {
+		return ""
+	}
+	text := fmt.Sprintf(" Waits in collectives for a late rank take another %s of the window", report.Percent(w.Share))
+	if w.Estimated {
+		text += ", by estimate"
+	}
+	return text + "."
+}
+
+// table shows what GPUs wait in collectives for.
+func (w *Waits) table(s *report.Section) {
+	if w.text() == "" {
+		return
+	}
+	t := s.Table("Waits in collectives, by what the late rank is doing", report.Column{Title: "cause", Kind: report.Names},
+		report.Column{Title: "per step", Kind: report.Duration, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
+		report.Column{Title: "total", Kind: report.Duration, Minor: 1, Adds: true})
+	t.Top = maxRows
+	for _, c := range w.Causes {
+		t.Row(report.Str(c.Cause), report.Opt(c.UsPerStep), report.Num(c.Share), report.Num(c.Us))
+	}
+}
