@@ -272,7 +272,7 @@ func (r ended) checkAhead(w *window) {
 // graph, and fails where the structure is not clear and nothing else tells.
 func (r ended) checkUnmarked(w *window) *NotFound {
 	why := r.notClear(w.segment)
-	switch n := r.unclearSegments(); {
+	switch n := r.unclearSegments(w); {
 	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
 	case why != "" && r.plan.method == Graph:
 		r.warn("rank %d: %s", r.id, why)
@@ -302,10 +302,15 @@ func (r ended) notClear(segment int) string {
 	return ""
 }
 
-// unclearSegments is the number of segments whose structure was not clear.
-func (r ended) unclearSegments() (n int) {
-	for _, why := range r.unclear {
-		n += b2n(why != "")
+// unclearSegments is the number of segments whose structure was not clear, or is not that of the
+// benchmark segment: most of their steps have another size.
+func (r ended) unclearSegments(w *window) (n int) {
+	for i, why := range r.unclear {
+		other, from, to := 0, r.segments[i].first, r.lastStep(i)
+		for _, size := range r.sizes[from:to] {
+			other += b2n(int64(size) != w.size)
+		}
+		n += b2n(why != "" || w.segment >= 0 && i != w.segment && mostOf(other, to-from))
 	}
 	return n
 }
