@@ -75,12 +75,12 @@ func evenFactors(t *Trace, host [][]spentIn) [][]spentIn {
 		alike = alike && len(r) == len(ranks[0])
 	}
 	factors := make([][]spentIn, len(host))
-	for _, own := range ranks {
+	for r, own := range ranks {
 		for n, k := range own {
 			var all [][]spentIn
-			for _, other := range ranks {
+			for o, other := range ranks {
 				j := n
-				if !alike {
+				if !alike && o != r { // a rank may have steps of one start, of which nearest returns any
 					j = nearest(t, other, t.steps[k].start)
 				}
 				all = append(all, host[other[j]])
