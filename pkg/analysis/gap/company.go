@@ -58,15 +58,22 @@ func newCover(spans []stat.Span) *cover {
 	return &cover{edges(func(s stat.Span) int64 { return s.From }), edges(func(s stat.Span) int64 { return s.To })}
 }
 
-// until is how long before a time all of them are.
-func (e *edgeTimes) until(t int64) int64 {
-	k, _ := slices.BinarySearch(e.at, t)
-	return int64(k)*t - e.before[k]
+// until is how many of them are before a time, and how long before it all of these are.
+func (e *edgeTimes) until(t int64) (n int, ns int64) {
+	n, _ = slices.BinarySearch(e.at, t)
+	return n, int64(n)*t - e.before[n]
 }
 
 // within is how much of a span is covered.
 func (c *cover) within(s stat.Span) int64 {
-	return c.starts.until(s.To) - c.ends.until(s.To) - c.starts.until(s.From) + c.ends.until(s.From)
+	began, fromStart := c.starts.until(s.To)
+	ended, toEnd := c.ends.until(s.From)
+	if began == ended { // Fast path: all that began before its end had ended before its start.
+		return 0
+	}
+	_, before := c.starts.until(s.From)
+	_, after := c.ends.until(s.To)
+	return fromStart - after - before + toEnd
 }
 
 // times are the waits of launching threads for others in the windows of some ranks, and these
@@ -216,7 +223,7 @@ func (c *computer) beside(rep *Idle, views []*view) {
 	}
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
-	rep.lost = c.lostCPUs(views)
+	rep.lost = c.lostCPUs(views, whole.length/int64(max(1, len(views)))) // the step of all ranks is as long as one's
 }
 
 // meanwhile adds what a thread did while launching threads, elsewhere or of its own rank, waited:

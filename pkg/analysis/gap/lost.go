@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -52,45 +53,58 @@ func (a *awayThread) lose(before int64, of *event.Report, lost map[cpuOf][]stat.
 }
 
 // lostCPUs returns that of the windows of views.
-func (c *computer) lostCPUs(views []*view) (all lostCPUs) {
-	covers := map[cpuOf]*cover{}
-	for at, spans := range c.lostSpans(views) {
-		covers[at] = newCover(spans)
+// They are looked for where leaving the time out could bring what a finding brings at least.
+func (c *computer) lostCPUs(views []*view, window int64) (all lostCPUs) {
+	covers := map[*event.Report]map[int64]*cover{}
+	for at, spans := range c.lostSpans(views, int64(findings.Least*float64(window))) {
+		if covers[at.report] == nil {
+			covers[at.report] = map[int64]*cover{}
+		}
+		covers[at.report][at.cpu] = newCover(spans)
 		for _, s := range spans {
 			all.ns += s.Len()
 		}
 	}
-	if all.ran = map[who]int64{}; all.ns == 0 {
+	if all.ns == 0 {
 		return all
 	}
-	ends, machines := make([]int64, len(c.threads.list)), make([]*event.Report, len(c.threads.list))
-	for thread, of := range c.threads.list {
-		machines[thread] = c.machine(of.rank)
+	all.ran = map[who]int64{}
+	type seenThread struct {
+		lost map[int64]*cover // by CPU of its machine
+		end  int64            // of its last run
+		ran  int64
+	}
+	threads := make([]seenThread, len(c.threads.list))
+	for k, of := range c.threads.list {
+		if of != idleTask {
+			threads[k].lost = covers[c.machine(of.rank)]
+		}
 	}
 	c.threads.runs.Each(spill.Columns(runFrom, runTo, runCPU), func(rows spill.Rows) {
 		for i, thread := range rows[spill.Key] {
-			on := covers[cpuOf{machines[thread], rows[runCPU][i]}]
-			of, run := c.threads.list[thread], stat.Span{From: rows[runFrom][i], To: rows[runTo][i]}
-			if on == nil || of == idleTask {
-				continue
-			}
-			if run.From = max(run.From, ends[thread]); run.Len() > 0 { // two at a time are one
-				ends[thread] = run.To
-				if ns := on.within(run); ns > 0 {
-					all.ran[of] += ns
+			t := &threads[thread]
+			if on := t.lost[rows[runCPU][i]]; on != nil {
+				run := stat.Span{From: max(rows[runFrom][i], t.end), To: rows[runTo][i]} // two at a time are one
+				if run.Len() > 0 {
+					t.end, t.ran = run.To, t.ran+on.within(run)
 				}
 			}
 		}
 	})
+	for k := range threads {
+		if ns := threads[k].ran; ns > 0 {
+			all.ran[c.threads.list[k]] = ns
+		}
+	}
 	return all
 }
 
 // idleTask is what the kernel says runs on a CPU on which nothing does.
 var idleTask = who{noRank, 0}
 
-// lostSpans returns when launching threads had lost each CPU.
-func (c *computer) lostSpans(views []*view) map[cpuOf][]stat.Span {
-	away, lost := map[int64]*awayThread{}, map[cpuOf][]stat.Span{}
+// lostSpans returns when launching threads had lost each CPU, nil for less than least ns.
+func (c *computer) lostSpans(views []*view, least int64) map[cpuOf][]stat.Span {
+	away, lost, ns := map[int64]*awayThread{}, map[cpuOf][]stat.Span{}, int64(0)
 	for _, v := range views {
 		v.idle.EachLost(func(group int, thread, from, to int64) {
 			t := c.threads.threads[who{v.id, thread}]
@@ -101,10 +115,10 @@ func (c *computer) lostSpans(views []*view) map[cpuOf][]stat.Span {
 				away[t.number] = &awayThread{cpu: noCPU}
 			}
 			a := away[t.number]
-			a.spans = append(a.spans, stat.Span{From: from, To: to})
+			a.spans, ns = append(a.spans, stat.Span{From: from, To: to}), ns+to-from
 		})
 	}
-	if len(away) == 0 {
+	if len(away) == 0 || ns < least {
 		return nil
 	}
 	for _, a := range away {
