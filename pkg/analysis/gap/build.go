@@ -62,6 +62,9 @@ func (c *computer) report() (*Report, error) {
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {
 		rep.Stacks = found.stacks(views)
+		if rep.Waits != nil {
+			rep.Stacks = append(rep.Stacks, c.waitStacks()...)
+		}
 	}
 	if c.opt.Series {
 		rep.Series = c.seriesReport(views, rep.Idle.Causes)

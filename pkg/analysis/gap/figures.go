@@ -32,12 +32,16 @@ func (rep *Report) flameFigure(s *report.Section) {
 	if len(stacks) == 0 {
 		return
 	}
-	p := &figure.Flame{Root: figure.Node{Name: "idle", Color: figure.Other}}
+	what := "idle"
+	if rep.Waits != nil {
+		what = "idle or waiting"
+	}
+	p := &figure.Flame{Root: figure.Node{Name: what, Color: figure.Other}}
 	slices.SortFunc(stacks, func(a, b figure.Stack) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns), slices.Compare(a.Frames(), b.Frames()))
 	})
 	t := &report.Table{Top: maxFlameRows, More: "--flame FILE writes all", Columns: []report.Column{
-		{Title: "idle", Kind: report.Duration, Adds: true}, {Title: "share", Kind: report.Ratio, Adds: true}, {Title: "stack", Kind: report.Names}}}
+		{Title: what, Kind: report.Duration, Adds: true}, {Title: "share", Kind: report.Ratio, Adds: true}, {Title: "stack", Kind: report.Names}}}
 	for i := range stacks {
 		p.Root.Value += us(stacks[i].Ns)
 	}
@@ -56,15 +60,18 @@ func (rep *Report) flameFigure(s *report.Section) {
 		for depth, name := range st.Frames() {
 			at = at.Part(name)
 			at.Value += us(st.Ns)
-			if at.Color = figure.Other; depth >= 2 {
+			switch at.Color = figure.Other; {
+			case depth >= 2 && st.Cause == timeline.Waits:
+				at.Color = timeline.WaitsColor
+			case depth >= 2:
 				at.Color = colors.Color(st.Cause)
 			}
 		}
 		t.Row(report.Num(us(st.Ns)), report.Num(us(st.Ns)/p.Root.Value), report.Str(strings.Join(st.Frames(), " > ")))
 	}
 	first := &rep.Idle.Causes[0]
-	alt := fmt.Sprintf("The idle time by rank, phase, cause, why, ranges and call. The largest cause is %s with %s of it.", first.Cause, report.Percent(first.Share))
-	s.Extra("Idle time by rank, phase, cause, and where it arises", alt, p, t)
+	alt := fmt.Sprintf("Time %s by rank, phase, cause, why, ranges and call. The largest cause of idle time is %s with %s of it.", what, first.Cause, report.Percent(first.Share))
+	s.Extra(report.Capital("time "+what+" by rank, phase, cause, and where it arises"), alt, p, t)
 }
 
 // unknown is the why of what no row says.

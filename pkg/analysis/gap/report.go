@@ -33,8 +33,8 @@ type Report struct {
 	// more (findings.HostWork); null where what bounds the steps is no host thread's.
 	First   *findings.Finding `json:"first_target"`
 	Handoff report.Handoff    `json:"optimization_handoff"`
-	// Stacks are the idle time as stacks, in no order in particular, where they were
-	// asked for; they add up to it, in ns.
+	// Stacks are the idle time as stacks, and Waits where they are known, in no order in particular,
+	// where they were asked for; they add up to both, in ns.
 	Stacks []figure.Stack `json:"-"`
 	// Series is how the steps went, where that was asked for and there are any.
 	Series   *timeline.Series `json:"-"`

@@ -8,7 +8,9 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -76,13 +78,20 @@ type waiting struct {
 // waitSums is how long GPUs wait in collectives. Of a rank of several GPUs only one is compared, and
 // nothing is known.
 type waitSums struct {
-	ranks []*waiting               // by lane, nil of those of which nothing is known
-	parts map[collective.Key]int64 // in the window, ns
+	ranks []*waiting         // by lane, nil of those of which nothing is known
+	parts map[waitPart]int64 // in the window, ns
+}
+
+// waitPart is what a part of the waits is told by.
+type waitPart struct {
+	rank  int32
+	phase event.Phase
+	key   collective.Key
 }
 
 // newWaits returns those of lanes, each of a rank, of which nothing was seen.
 func newWaits(of []*compared) *waitSums {
-	w := &waitSums{ranks: make([]*waiting, len(of)), parts: map[collective.Key]int64{}}
+	w := &waitSums{ranks: make([]*waiting, len(of)), parts: map[waitPart]int64{}}
 	for k, v := range of {
 		if len(v.gpus) == 1 {
 			w.ranks[k] = &waiting{view: v.view, steps: make([]int64, v.walk.Steps.Len()), near: step.NewCursor(&v.walk.Steps)}
@@ -117,14 +126,14 @@ func (w *waitSums) of(rank int32) []int64 {
 
 // add adds a wait to the steps in whose periods it lies, and its parts to those of the window. They
 // lie one after the other.
-func (w *waiting) add(m *collective.Member, parts map[collective.Key]int64) {
+func (w *waiting) add(m *collective.Member, parts map[waitPart]int64) {
 	t := m.At
 	for _, p := range m.Parts {
 		part := stat.Span{From: t, To: t + p.Ns}
 		w.near.Over(part, func(k int, ns int64) {
 			w.steps[k] += ns
 			if w.c.wholeTrace || w.inWindow(int32(k)) {
-				parts[p.Key] += ns
+				parts[waitPart{w.id, w.walk.Steps.At(k).Phase, p.Key}] += ns
 			}
 		})
 		t = part.To
@@ -141,16 +150,9 @@ func (c *computer) waitReport(rep *Report) *Waits {
 	window, steps := rep.Idle.WindowUs, rep.Idle.Steps
 	byName := map[string]int64{}
 	total := int64(0)
-	for k, ns := range c.waits.parts {
+	for of, ns := range c.waits.parts {
 		total += ns
-		switch k {
-		case collective.Imbalance:
-			byName[collective.ImbalanceName] += ns
-		case collective.Unknown:
-			byName[collective.UnknownName] += ns
-		default:
-			byName[c.sites.CauseName(idle.Key(k))] += ns
-		}
+		byName[c.waitCause(of.key)] += ns
 	}
 	w := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: c.match.Estimated, Causes: []WaitCause{}}
 	if window > 0 {
@@ -163,6 +165,25 @@ func (c *computer) waitReport(rep *Report) *Waits {
 	}
 	slices.SortFunc(w.Causes, func(a, b WaitCause) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause)) })
 	return w
+}
+
+// waitCause names what a part of the waits is due to.
+func (c *texts) waitCause(k collective.Key) string {
+	switch k {
+	case collective.Imbalance:
+		return collective.ImbalanceName
+	case collective.Unknown:
+		return collective.UnknownName
+	}
+	return c.sites.CauseName(idle.Key(k))
+}
+
+// waitStacks returns the waits as stacks, which add up to them, in ns.
+func (c *computer) waitStacks() (stacks []figure.Stack) {
+	for of, ns := range c.waits.parts {
+		stacks = append(stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
+	}
+	return stacks
 }
 
 // text says how long GPUs wait in collectives, "" where that is not worth a word.

@@ -24,7 +24,8 @@
 // on the host), the ranges around it, the outermost first, the call that it was in or the
 // kernel that ended the wait, and the functions that the thread was in, where those are
 // known. Weights are whole nanoseconds, and those of all stacks add
-// up to the idle time of the window.
+// up to the idle time of the window. Waits in collectives, where they are known, are stacks of the
+// cause "waits in collectives", which go on with what the late rank was idle for.
 //
 // # Formats of stacks, by the extension of the file
 //

@@ -14,12 +14,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Stack is idle time in one place.
+// Stack is idle time in one place, or waits in collectives.
 type Stack struct {
 	Rank   int32  // number of the rank
 	Device *int32 // CUDA device number, nil where the rank has several
 	Phase  string // of the step, "" outside of steps
-	Cause  string // as package idle names it
+	Cause  string // as package idle names it, or "waits in collectives"
 	Why    string // as package idle names it (hoststate.go), "" for causes on the GPU
 	// Evidence says how it is known which functions the thread was in.
 	Evidence string
