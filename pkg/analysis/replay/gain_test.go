@@ -131,3 +131,23 @@ func TestGainsWithoutSteps(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestGainOfOneStep has the one slow step of many take what the others do: no step gains less than
+// nothing, and so does the interval not hold it, however far from normal the gains are.
+func TestGainOfOneStep(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Steps, c.GCEvery, c.GC = 1, 60, 40, 30_000
+	found := false
+	for k := range 60 {
+		g := gains(t, c, "nvtx", replay.Scenario{Typical: map[int32]map[int]bool{0: {k: true}}}).Each[0]
+		if g.Us > 300 {
+			found = true
+			if g.CI == nil || g.CI[0] < 0 || g.CI[1] < g.Us {
+				t.Errorf("step %d: %.1f us in %v", k, g.Us, g.CI)
+			}
+		}
+	}
+	if !found {
+		t.Error("no step is slow")
+	}
+}

@@ -554,6 +554,9 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 		return ci
 	}
 	off := offStep*now + offGain*math.Abs(gain)
+	if len(row.Changes) == 0 { // steps that take what others do: nothing is predicted of rows
+		off = 0
+	}
 	most := off + row.queued/1e3
 	ci[0], ci[1] = ci[0]-off, ci[1]+most
 	for _, other := range [][]float64{row.keep, row.older} {
@@ -601,6 +604,9 @@ func (p *predictor) spread(periods []float64) *[2]float64 {
 	d := stat.Compare(&zero, &gain)
 	if math.IsNaN(d.Lo) || math.IsInf(d.Lo, 0) || math.IsInf(d.Hi, 0) {
 		return nil
+	}
+	if !slices.ContainsFunc(gains, func(g float64) bool { return g < 0 }) { // no step loses, and nor does their mean: a few that gain much are far from normal
+		d.Lo = max(0, d.Lo)
 	}
 	return &[2]float64{d.Lo, d.Hi}
 }
