@@ -97,6 +97,11 @@ func (c *computer) warn(rep *Report, views []*view) {
 	if s := rep.Straggler; s != nil && rep.Graph.Whole > 0 {
 		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
 	}
+	if rep.Waits.text() != "" {
+		if cover := c.match.Coverage(); cover.Doubt() != "" {
+			add("%s", cover.Doubt())
+		}
+	}
 	c.distrust(rep)
 	var forgotten int64
 	if calls := rep.nodeLaunches(); calls != "" {
