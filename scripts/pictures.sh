@@ -33,6 +33,6 @@ picture() {
 	done
 }
 
-picture verdict verdict 700
-picture gaps gaps 800
+picture verdict verdict 1000
+picture gaps gaps 1080
 picture step gaps 480 'Steps in detail'

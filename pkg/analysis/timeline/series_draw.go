@@ -16,20 +16,21 @@ func (s *Series) Document(d *report.Section, parts []figure.Series, by string) {
 	if by != "" {
 		by = " " + by
 	}
+	what := "GPU work and idle time" + by
 	if s.Waits() {
 		parts = append(slices.Clip(parts), figure.Series{Name: Waits, Color: WaitsColor})
-		by += ", and waits in collectives"
+		what = "GPU work, idle time" + by + " and waits in collectives"
 	}
 	if len(s.Bins) > 1 {
-		s.steps(d, parts, by)
+		s.steps(d, parts, what)
 	}
 	if len(s.Ranks) > 1 {
-		s.ranks(d, parts, by)
+		s.ranks(d, parts, what)
 	}
 }
 
 // steps draws the steps over time.
-func (s *Series) steps(d *report.Section, parts []figure.Series, by string) {
+func (s *Series) steps(d *report.Section, parts []figure.Series, what string) {
 	p := &figure.Steps{X: "step", Series: parts, Parts: make([][]float64, len(parts))}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{
 		{Title: "step", Right: true}, {Title: "rank-steps", Kind: report.Count}, {Title: "wall, minimum", Kind: report.Duration},
@@ -56,11 +57,11 @@ func (s *Series) steps(d *report.Section, parts []figure.Series, by string) {
 	}
 	alt := fmt.Sprintf("Wall time per step over %d bins of steps. The slowest step takes %s and is step %s; the median of the first bin is %s, of the last %s.",
 		len(p.Labels), report.Micros(p.High[slowest]), p.Labels[slowest], report.Micros(p.Median[0]), report.Micros(p.Median[len(p.Median)-1]))
-	d.Extra("Steps over time: GPU work, and idle"+by+", per step and GPU", alt, p, t)
+	d.Extra("Steps over time: "+what+", per step and GPU", alt, p, t)
 }
 
 // ranks draws the ranks beside one another.
-func (s *Series) ranks(d *report.Section, parts []figure.Series, by string) {
+func (s *Series) ranks(d *report.Section, parts []figure.Series, what string) {
 	p := &figure.Bars{Series: parts, Named: true}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "rank"}, {Title: "steps", Kind: report.Count}}}
 	addColumns(t, parts)
@@ -78,7 +79,7 @@ func (s *Series) ranks(d *report.Section, parts []figure.Series, by string) {
 		}
 	}
 	alt := fmt.Sprintf("Rank %d is idle most, %s per step; rank %d least, %s.", most.Rank, report.Micros(most.Idle()), least.Rank, report.Micros(least.Idle()))
-	d.Extra("Ranks compared: GPU work, and idle"+by+", per step and GPU"+Without(s.Left), alt, p, t)
+	d.Extra("Ranks compared: "+what+", per step and GPU"+Without(s.Left), alt, p, t)
 }
 
 // addColumns adds a column for each part.
