@@ -167,7 +167,7 @@ func (c *reader) name() {
 			if c.Conclusion == Imbalance && r.Cause != imbalance {
 				continue
 			}
-			if c.heldByHost() && !c.lastsLonger(r) {
+			if c.hostLeads() && !c.lastsLonger(r) {
 				moved = append(moved, named{causeTitle(r.Cause), &r.Row, r})
 				continue
 			}
@@ -187,8 +187,8 @@ func (c *reader) name() {
 	if settled < explains*f.host && len(moved) > 0 {
 		for i := range c.Operations {
 			r := &c.Operations[i]
-			longer := r.Significant && f.sign*r.delta() > 0 && c.ownWork(r) && r.itself()
-			if longer && c.heldByHost() && !slices.ContainsFunc(all, func(n named) bool { return n.title == causeTitle("host:"+r.Name) }) {
+			longer := r.went(f.sign) && c.ownWork(r) && r.itself()
+			if longer && c.hostLeads() && !slices.ContainsFunc(all, func(n named) bool { return n.title == causeTitle("host:"+r.Name) }) {
 				all, moved = append(all, named{causeTitle("host:" + r.Name), r, nil}), nil
 			}
 		}
@@ -232,6 +232,22 @@ func (c *Comparison) heldByHost() bool {
 	return c.Conclusion == HostInStep || c.Conclusion == HostInterStep
 }
 
+// hostLeads reports whether the conclusion is the host's, or is unclear and most of the change is.
+func (c *reader) hostLeads() bool {
+	f := &c.finding
+	return c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
+}
+
+// went reports whether a row changed in a direction beyond the noise. One of which few independent
+// steps cannot tell did where its interval says so: to take it for unchanged would put the change down
+// to another one.
+func (r *Row) went(sign float64) bool {
+	if r.Unknown == "" {
+		return r.Significant && sign*r.delta() > 0
+	}
+	return r.CI != nil && (sign > 0 && r.CI[0] > 0 || sign < 0 && r.CI[1] < 0)
+}
+
 // lastsLonger reports whether an operation that idle time lies in changed itself, beyond the noise, in
 // the direction of the step and by enough for half of that idle time; one rank may be the only
 // one in which it did, and all others wait for it. What is no operation counts as changed.
@@ -243,7 +259,7 @@ func (c *reader) lastsLonger(cause *IdleRow) bool {
 	for i := range c.Operations {
 		if r := &c.Operations[i]; r.Name == name && r.Self != nil && r.Self.Delta != nil {
 			ranks := float64(len(c.base.run.ranks)) / float64(max(1, c.Runs.Baseline))
-			return r.Significant && c.finding.sign**r.Self.Delta*ranks >= explains*c.finding.sign*cause.delta()
+			return r.went(c.finding.sign) && c.finding.sign**r.Self.Delta*ranks >= explains*c.finding.sign*cause.delta()
 		}
 	}
 	return true
@@ -277,13 +293,14 @@ var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
 // ownWork reports whether an operation takes longer by what it does itself: less than half of
 // what it exposes more is waiting for the interpreter lock or collecting garbage,
 // and less than half of what it takes more can be waiting for GPUs that are busy
-// for longer. Where it is not known it counts as its own.
+// for longer, but for waits for a host. Where it is not known it counts as its own.
 func (c *reader) ownWork(r *Row) bool {
 	if c.target == nil || r.Exposed == nil || r.Exposed.Delta == nil {
 		return true
 	}
 	exposed := *r.Exposed.Delta
-	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.summary(busyTime).grown() >= explains*hidden {
+	forHosts := c.delta(hostHeld) - c.delta(hostIdle) // in collectives: busy with nothing that a host waits for
+	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.delta(busyTime)-forHosts >= explains*hidden {
 		return false
 	}
 	if exposed <= 0 || len(c.Idle) == 0 {
