@@ -28,6 +28,9 @@ func (f *gathering) steps() {
 		if one.Names, one.Numbers, above = gen.requests(); above {
 			one.Is = []string{"above"}
 		}
+		if gen.whole > gen.steps {
+			one.Names["apart"] = "that are not next to a context step"
+		}
 		one.Numbers["eager"], one.Numbers["steps"], one.Numbers["eager_share"] = float64(eager), float64(gen.steps), float64(eager)/float64(gen.steps)
 		f.add(one)
 	}
@@ -58,6 +61,7 @@ func (f *gathering) steps() {
 // generation is what the steps of a phase are, the generation steps as a rule.
 type generation struct {
 	steps, replays int
+	whole          int              // steps, with those beside context steps
 	eager, all     findings.StepSet // all: those beside context steps, too
 	launched       int64            // kernels of a forward pass that were launched by themselves
 	beside         int64            // the same in steps that replay something, replayed
@@ -74,10 +78,13 @@ func (f *gathering) generation(phase event.Phase) *generation {
 		kinds := f.kinds[v]
 		for k, s := range v.counted() {
 			kind := kinds[k-v.from]
-			if s.Phase == phase && kind.Eager {
+			if s.Phase != phase {
+				continue
+			}
+			if g.whole++; kind.Eager {
 				g.all.Add(v.id, k)
 			}
-			if s.Phase != phase || v.besideContext(k) {
+			if v.besideContext(k) {
 				continue
 			}
 			g.steps++
@@ -93,6 +100,13 @@ func (f *gathering) generation(phase event.Phase) *generation {
 					g.replayed++
 					g.beside += int64(s.Work.Forward)
 				}
+			}
+		}
+	}
+	for _, v := range f.views { // what was captured any step shows that replays, counted or not, if it can be no other's replay
+		for k, kind := range v.walk.Kinds(f.c.method, 0, v.walk.Steps.Len()) {
+			if s := v.walk.Steps.At(k); s.Phase == phase && kind.Replays && !kind.Eager && !g.sizes[0][s.Gen] {
+				g.sizes[1][s.Gen] = true
 			}
 		}
 	}
