@@ -63,7 +63,13 @@ func checkUnmoved(t *testing.T, trace string) {
 		same("file, "+memory, string(must(t, nil, "whatif", append(by, trace, "--format", "csv", "--memory", memory)...)))
 	}
 	if by == nil {
-		same("pipe", string(must(t, must(t, nil, "phase", trace), "whatif", "--format", "csv")))
+		phased := must(t, nil, "phase", trace)
+		same("pipe", string(must(t, phased, "whatif", "--format", "csv")))
+		file := filepath.Join(t.TempDir(), "phased.arrows")
+		if err := os.WriteFile(file, phased, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		same("file of phased rows", string(must(t, nil, "whatif", file, "--format", "csv")))
 	}
 }
 

@@ -147,31 +147,54 @@ func (m *moving) run() (int, error) {
 	}
 	store := spill.NewStore(m.memory.budget / 8)
 	m.Cleanup(func() { store.Close() })
-	var kept *spool
+	var again rereads
 	if !m.out.reports || m.out.page() {
-		if kept, err = m.newSpool(src.Header()); err != nil {
+		if src, again, err = m.twice(r, src); err != nil {
 			return 0, err
 		}
-		src = kept.of(src)
 	}
 	t, err := replay.Read(src, store, []replay.Scenario{m.scenario})
 	if err != nil {
 		return 0, err
 	}
 	if m.out.reports {
-		return 0, m.predict(r, t, kept)
+		return 0, m.predict(r, t, again)
 	}
-	return 0, m.move(r, t, kept, src.Header().Isolation == nil)
+	return 0, m.move(r, t, again, src.Header().Isolation == nil)
+}
+
+// rereads returns the rows of an input once more, from the first on.
+type rereads func() (event.Source, error)
+
+// twice returns the rows of src, and what returns them once more when all were read: files that
+// hold them as they are are read again, of other input a temporary file keeps them.
+func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, error) {
+	in := r.inputs[len(r.inputs)-1]
+	if !readOnce(m.in.files) && !in.Fresh && source.StageOf(in.Events.Header()) == source.Phased {
+		return src, func() (event.Source, error) {
+			again, err := source.Open(m.in.files, r.options())
+			if err != nil {
+				return nil, err
+			}
+			m.Cleanup(again.Close)
+			return again.Events, nil
+		}, nil
+	}
+	kept, err := m.newSpool(src.Header())
+	if err != nil {
+		return nil, nil, err
+	}
+	return kept.of(src), kept.read, nil
 }
 
 // move writes the rows where they would have been, whole: of a trace without steps, as of
 // --by none, here or before.
-func (m *moving) move(r *reader, t *replay.Trace, kept *spool, whole bool) error {
-	again, err := kept.read()
+func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) error {
+	rows, err := again()
 	if err != nil {
 		return err
 	}
-	moved, err := t.Move(m.scenario, again)
+	moved, err := t.Move(m.scenario, rows)
 	if err != nil {
 		return err
 	}
@@ -182,7 +205,7 @@ func (m *moving) move(r *reader, t *replay.Trace, kept *spool, whole bool) error
 }
 
 // predict writes the report; a page shows a step as it is and as it would be.
-func (m *moving) predict(r *reader, t *replay.Trace, kept *spool) error {
+func (m *moving) predict(r *reader, t *replay.Trace, again rereads) error {
 	p, err := t.Predict(m.scenario)
 	if err != nil {
 		return err
@@ -190,8 +213,8 @@ func (m *moving) predict(r *reader, t *replay.Trace, kept *spool) error {
 	p.Warnings = r.merged(p.Warnings)
 	m.out.tell(p.Warnings)
 	d := p.Document()
-	if kept != nil {
-		if err := m.showStep(p, t, kept, d); err != nil {
+	if again != nil {
+		if err := m.showStep(p, t, again, d); err != nil {
 			return err
 		}
 	}
@@ -200,7 +223,7 @@ func (m *moving) predict(r *reader, t *replay.Trace, kept *spool) error {
 
 // showStep adds one step to a page, as it is and as it would be with the changes, or else with
 // what brings most.
-func (m *moving) showStep(p *replay.Report, t *replay.Trace, kept *spool, d *report.Document) error {
+func (m *moving) showStep(p *replay.Report, t *replay.Trace, again rereads, d *report.Document) error {
 	rank, number, scenario := p.Shown()
 	if text := m.String("step"); text != "" {
 		number, _ = strconv.ParseInt(text, 10, 64)
@@ -208,7 +231,7 @@ func (m *moving) showStep(p *replay.Report, t *replay.Trace, kept *spool, d *rep
 	if number < 0 {
 		return nil
 	}
-	now, err := kept.read()
+	now, err := again()
 	if err != nil {
 		return err
 	}
@@ -216,11 +239,11 @@ func (m *moving) showStep(p *replay.Report, t *replay.Trace, kept *spool, d *rep
 	if sides[0].Timeline, err = watchStep(now, number); err != nil {
 		return err
 	}
-	again, err := kept.read()
+	rows, err := again()
 	if err != nil {
 		return err
 	}
-	moved, err := t.Move(scenario, again)
+	moved, err := t.Move(scenario, rows)
 	if err != nil {
 		return err
 	}
