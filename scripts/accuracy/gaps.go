@@ -88,7 +88,7 @@ func eachRun(kinds []string, o options, work func(dir string, kind, seed int) (r
 	var mu sync.Mutex
 	var all []outcome
 	forEach(items, func(i int) {
-		record, err := work(dir, i/o.seeds, i%o.seeds)
+		record, err := work(dir, i/o.seeds, o.first+i%o.seeds)
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, outcome{i, record, err})

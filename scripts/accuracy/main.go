@@ -25,6 +25,7 @@ import (
 // options are the flags.
 type options struct {
 	seeds   int // runs of each kind
+	first   int // number of the first of them
 	pairs   int // of the grid of diff, a cell
 	exports int // pairs of simulated exports of diff
 	only    string
@@ -68,6 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	o := options{}
 	flags.IntVar(&o.seeds, "seeds", 20, "runs, or pairs of runs, of each kind")
+	flags.IntVar(&o.first, "first", 0, "number of the first of them: others than those that ACCURACY.md is of")
 	flags.IntVar(&o.pairs, "pairs", 100, "sections diff to tails: pairs of each kind; noise: four times as many as in each slice")
 	flags.IntVar(&o.exports, "exports", 60, "section diff: pairs of simulated exports")
 	flags.StringVar(&o.only, "only", "", "only kinds of runs whose name contains this")

@@ -153,15 +153,17 @@ func stragglerSays(s *report.Section, t *straggler.Report) {
 		default:
 			s.Say("Neither its own kernels nor its host operations explain it.")
 		}
-		if t.Side == "" && t.Steps < straggler.FewSteps {
-			s.Say("In %d steps that may pass: where hosts do not wait for one another, a rank that fell behind stays behind for a while. A longer recording shows whether it lasts.", t.Steps)
-		}
 	case "rotating":
 		s.Say("No consistent straggler: the most frequent one arrives last in %s of the steps and accounts for %s of the total delay.",
 			report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
 	case "unknown":
 		s.Say("Cannot tell: %s.", t.Reason)
 	default:
+		if t.ShareOfSteps > 0 {
+			s.Say("None: one rank arrives last in %s of the steps, which equal ranks may show by chance.", report.Percent(t.ShareOfSteps))
+			s.Say("Where hosts do not wait for one another, a rank that fell behind stays behind for a while. The correlation of a rank's delay with that of the step before is %.2f.", t.StepCorrelation)
+			return
+		}
 		if slices.ContainsFunc(t.Ranks, func(r straggler.RankReport) bool { return r.LateUs > 0 }) {
 			s.Say("None: in most steps several ranks arrive last at some collectives, as kernels vary in length.")
 			return

@@ -53,6 +53,9 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
 	}
 	rep.Explain(res.Rank, times, c.source)
+	if !res.Lasting && rep.Side == "" {
+		rep.Acquit()
+	}
 	return rep
 }
 

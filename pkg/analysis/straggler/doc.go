@@ -21,7 +21,11 @@
 // rank is last: of equal ranks that wait for their GPUs the one that is so most has 57 % of a
 // step's lateness among two and 36 % among four; of those of which one is late by 600 us 98 %.
 // Steps without collectives to compare are steps in which nobody is known to be late.
+//
 // What equal ranks show by chance is for steps that are independent. Where hosts do not wait for
-// one another they are not: a rank that fell behind stays behind for a while, and in 20 steps
-// may have nine in ten. It is named, since the others did wait for it ([FewSteps]).
+// one another they are not: a rank that fell behind stays behind for a while, and may be last in
+// nine steps of ten. So its lateness, less that of whoever else is late, has to be above 0 by
+// the long-run variance of its steps (0.1 %, package stat), or be explained by what it does longer
+// than the others. For the same reason ranks are not late in turn where lateness has a
+// correlation of more than one half with that of the step before: nobody is then.
 package straggler

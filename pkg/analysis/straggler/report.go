@@ -20,6 +20,9 @@ type Report struct {
 	ShareOfSteps    float64 `json:"share_of_steps"`
 	ShareOfLateness float64 `json:"share_of_lateness"`
 	LateUs          float64 `json:"late_us_per_step"`
+	// StepCorrelation is that of ranks' lateness with that of the step before, 0 to 1 where a rank
+	// that fell behind stays behind for a while.
+	StepCorrelation float64 `json:"step_correlation"`
 	// Causes are what the straggler spends more time on than the others, the largest
 	// excess first: its own kernels by class ("kernels:gemm"), or host operations.
 	Causes []string `json:"causes"`
@@ -41,11 +44,6 @@ type Report struct {
 	Ranks     []RankReport `json:"ranks"`       // in the order of the ranks given
 	Kinds     []NameReport `json:"collectives"` // the longest waits first
 }
-
-// FewSteps is the number of steps below which a rank may be late by chance alone: of simulated
-// runs of four equal ranks one was named in two of five of 20 steps, in a quarter of those of
-// 60, and in none of 200.
-const FewSteps = 100
 
 // Excess is what the straggler spends more on than each of the other ranks.
 type Excess struct {
@@ -90,7 +88,7 @@ func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Rep
 	steps := float64(max(1, res.Steps))
 	us := func(ns int64) float64 { return float64(ns) / 1e3 / steps }
 	rep := &Report{
-		ShareOfSteps: res.Share, ShareOfLateness: res.ShareLate, Reason: res.Reason, Causes: []string{}, ClockErrorUs: float64(res.ClockError) / 1e3,
+		ShareOfSteps: res.Share, ShareOfLateness: res.ShareLate, StepCorrelation: res.Correlation, Reason: res.Reason, Causes: []string{}, ClockErrorUs: float64(res.ClockError) / 1e3,
 		Kind: string(res.Kind), Steps: res.Steps, Matched: res.Matched, Unmatched: res.Unmatched,
 		Why: []Excess{}, Ranks: []RankReport{}, Kinds: []NameReport{},
 	}
@@ -173,6 +171,11 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 	if rep.Side == "" && host > 0 && host >= most {
 		rep.Side = "host"
 	}
+}
+
+// Acquit names nobody after all: equal ranks may show as much.
+func (rep *Report) Acquit() {
+	rep.Kind, rep.Rank, rep.Causes, rep.Why = string(Nobody), nil, []string{}, []Excess{}
 }
 
 // excess lists what ranks[k] spends more on than each of the others, the most first.

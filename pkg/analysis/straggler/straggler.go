@@ -7,15 +7,18 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // Persistence is the share of steps, or of all lateness, that a rank has to have to be
 // named, and the share of a step's lateness for it to be late in that step and not only last
 // at some collectives, as one rank always is; quiet is the share of steps without such a rank for
-// there to be none.
+// there to be none, and Kept the correlation of lateness with that of the step before above which
+// ranks are not late in turn but stay behind.
 const (
 	Persistence = 0.8
 	quiet       = 0.5
+	Kept        = 0.5
 )
 
 // What is compared at least.
@@ -48,6 +51,11 @@ type Result struct {
 	// Share is the share of the window's steps of which it is the straggler, and
 	// ShareLate that of all lateness which is its.
 	Share, ShareLate float64
+	// Lasting is set where the persistent straggler's lateness is more than chance also where a
+	// rank that fell behind stays behind for a while. Correlation is that of ranks' lateness with
+	// that of the step before.
+	Lasting     bool
+	Correlation float64
 	// Window is how many steps all ranks have. Steps is how many had matched
 	// collectives, and Matched how many of these
 	// there were; Unmatched how many kernels of theirs had none.
@@ -65,6 +73,35 @@ type Result struct {
 
 	squares float64 // of each rank's lateness in each step
 	ofOne   int     // steps in which one rank has nearly all lateness
+
+	neighbours []neighbours // of each rank
+}
+
+// neighbours are sums over steps that give the correlation of a rank's lateness with that of the
+// step before, in us.
+type neighbours struct{ n, before, after, beforeSquares, afterSquares, products float64 }
+
+func (b *neighbours) add(before, after int64) {
+	x, y := float64(before)/1e3, float64(after)/1e3
+	b.n++
+	b.before, b.after = b.before+x, b.after+y
+	b.beforeSquares, b.afterSquares, b.products = b.beforeSquares+x*x, b.afterSquares+y*y, b.products+x*y
+}
+
+// correlation is that of the lateness of all ranks, each about its own mean.
+func correlation(ranks []neighbours) float64 {
+	var covariance, before, after float64
+	for _, b := range ranks {
+		if b.n > 0 {
+			covariance += b.products - b.before*b.after/b.n
+			before += b.beforeSquares - b.before*b.before/b.n
+			after += b.afterSquares - b.after*b.after/b.n
+		}
+	}
+	if before <= 0 || after <= 0 {
+		return 0
+	}
+	return covariance / math.Sqrt(before*after)
 }
 
 // Summary sums up a rank over all matched collectives.
@@ -119,7 +156,7 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 	for g, res := range groups {
 		if res != nil {
 			res.ClockError = spreads[g].error()
-			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
+			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), before: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
 		}
 	}
 	m.Show(collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
@@ -148,7 +185,7 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 
 // newResult returns the result of lanes of which nothing was compared.
 func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
-	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Window: math.MaxInt, Ranks: make([]Summary, len(lanes))}
+	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Window: math.MaxInt, Ranks: make([]Summary, len(lanes)), neighbours: make([]neighbours, len(lanes))}
 	for _, k := range lanes {
 		clock, _ := m.Clock(k)
 		res.Clocks = append(res.Clocks, clock)
@@ -263,6 +300,8 @@ type summing struct {
 	names map[int32]int // index in res.PerName
 	step  Step          // under way
 	late  []int64       // in it, by rank
+
+	before []int64 // in the step before
 }
 
 // endStep ends the step under way, if there is one.
@@ -273,6 +312,9 @@ func (s *summing) endStep() {
 	var sum int64
 	for r, ns := range s.late {
 		sum += ns
+		if len(s.res.PerStep) > 0 {
+			s.res.neighbours[r].add(s.before[r], ns)
+		}
 		s.res.Ranks[r].Late += ns
 		s.res.squares += float64(ns) * float64(ns)
 		if ns > s.step.Late {
@@ -286,6 +328,7 @@ func (s *summing) endStep() {
 		s.res.ofOne++
 	}
 	s.res.PerStep = append(s.res.PerStep, s.step)
+	copy(s.before, s.late)
 	clear(s.late)
 }
 
@@ -348,6 +391,7 @@ func (res *Result) conclude() {
 		return
 	}
 	who := often
+	res.Correlation = correlation(res.neighbours)
 	switch {
 	case res.stepsOf(often) > Persistence && res.chance(often) < unlikely:
 		res.Kind = Persistent
@@ -355,15 +399,32 @@ func (res *Result) conclude() {
 		res.Kind, who = Persistent, most
 	case float64(res.Window-res.ofOne) > quiet*float64(res.Window):
 		return
-	default:
+	case res.Correlation <= Kept:
 		res.Kind = Rotating
 	}
+	res.Lasting = res.Kind == Persistent && res.lasts(who)
 	res.Rank, res.Share, res.ShareLate = who, res.stepsOf(who), float64(res.Ranks[who].Late)/total
 }
 
 // stepsOf returns the share of the window's steps of which a rank is the straggler.
 func (res *Result) stepsOf(r int) float64 {
 	return float64(res.Ranks[r].Straggler) / float64(res.Window)
+}
+
+// lasts reports whether a rank is later than all others together by more than chance where steps
+// resemble the one before: by the long-run variance.
+func (res *Result) lasts(r int) bool {
+	more := make([]float64, len(res.PerStep))
+	for i, s := range res.PerStep {
+		more[i] = float64(s.Late)
+		if s.Straggler != r {
+			more[i] = -more[i]
+		}
+	}
+	n := len(more)
+	zero, mean := stat.Constant(0, n, float64(n)), new(stat.Estimator).Mean(more)
+	d := stat.Compare(&zero, &mean)
+	return d.Delta > 0 && d.P < unlikely
 }
 
 // unlikely is how rarely a rank may be named by chance where all are equal.
