@@ -46,6 +46,8 @@ type Run struct {
 	IdleUs float64 // of all GPUs in the window
 	// Replay says what treatments bring.
 	Replay func([]replay.Scenario) (*replay.Gains, error)
+	// Alone: what the first two bring together is not asked.
+	Alone bool
 }
 
 // Result is what was found.
@@ -98,7 +100,9 @@ func Find(run Run) (*Result, error) {
 			res.Findings = append(res.Findings, *f)
 		}
 	}
-	res.first(operations)
+	if res.first(operations); run.Alone {
+		return res, nil
+	}
 	return res, res.pair(&run)
 }
 

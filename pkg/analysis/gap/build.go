@@ -78,7 +78,11 @@ func (c *computer) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
 	}
-	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each})
+	gains := c.trace.Each
+	if c.opt.FirstOnly {
+		gains = c.trace.Means
+	}
+	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: gains, Alone: c.opt.FirstOnly})
 	if err != nil {
 		return err
 	}

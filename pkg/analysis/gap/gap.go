@@ -36,6 +36,9 @@ type Options struct {
 	// Top is how many of the longest gaps are listed, 0 for DefaultTop, less than
 	// 0 for none.
 	Top int
+	// FirstOnly: what to begin with is all that is asked. Gains have no intervals, and there is no
+	// best pair, which is half of the work.
+	FirstOnly bool
 	// PerStep adds the idle causes of each step to the report.
 	PerStep bool
 	// Stacks adds the idle time as stacks to the report, for flame graphs.

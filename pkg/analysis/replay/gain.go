@@ -19,12 +19,18 @@ type Gain struct {
 }
 
 // Each replays treatments, each alone.
-func (t *Trace) Each(treatments []Scenario) (*Gains, error) {
+func (t *Trace) Each(treatments []Scenario) (*Gains, error) { return t.each(treatments, false) }
+
+// Means is [Trace.Each] without intervals, and without what they take longest for: waits for other
+// threads that keep their length.
+func (t *Trace) Means(treatments []Scenario) (*Gains, error) { return t.each(treatments, true) }
+
+func (t *Trace) each(treatments []Scenario, means bool) (*Gains, error) {
 	know, l, err := t.learn()
 	if err != nil {
 		return nil, err
 	}
-	p := &predictor{t: t, know: know, learner: l, chosen: t.benchmark(), all: true}
+	p := &predictor{t: t, know: know, learner: l, chosen: t.benchmark(), all: true, means: means}
 	if len(p.chosen) == 0 {
 		p.chosen = t.whole()
 	}
@@ -49,7 +55,10 @@ func (t *Trace) Each(treatments []Scenario) (*Gains, error) {
 // gain is what a row of periods brings.
 func (p *predictor) gain(row *predicted) Gain {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	g := Gain{Us: (now - then) / 1e3, CI: p.interval(row)}
+	g := Gain{Us: (now - then) / 1e3}
+	if !p.means {
+		g.CI = p.interval(row)
+	}
 	for _, o := range []struct {
 		to      **float64
 		periods []float64

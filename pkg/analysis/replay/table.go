@@ -105,6 +105,7 @@ type predictor struct {
 	rows    []predicted
 
 	all         bool // all steps of the benchmark segment count, else the steady ones
+	means       bool // no intervals are asked for
 	unexplained int64
 	gpu, host   *float64
 }
@@ -307,7 +308,7 @@ func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
 // add replays scenarios side by side.
 func (p *predictor) add(all ...Scenario) error {
 	run := []Scenario{{}}
-	keep := p.learner.woken
+	keep := p.learner.woken && !p.means
 	for _, s := range all {
 		run = append(run, s)
 		if keep {

@@ -25,7 +25,7 @@ type aiming struct {
 func (m *measurement) aimed() {
 	known := compare.DefaultSources()
 	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
-		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
+		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, FirstOnly: true, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
 	}}
 	m.aim.in.wantHost("")
 	m.aim.in.callers = true
