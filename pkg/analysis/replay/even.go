@@ -16,15 +16,22 @@ type spentIn struct {
 // host time alike is also taken from where nothing waits for it.
 type hostTimes struct {
 	names []name
-	steps [][]spentIn          // by step
-	at    map[*process][]int32 // by name beyond -1: where it may be in the list of the process's step
+	steps [][]spentIn // by step
+	open  map[*process]*openStep
+}
+
+// openStep is the host time of the step that a process is in.
+type openStep struct {
+	step int32
+	all  []spentIn
+	at   []int32 // by name beyond -1: where it may be in all
 }
 
 // newHostTimes returns none, nil where the steps are those of one process.
 func newHostTimes(t *Trace) *hostTimes {
 	for k := range t.steps {
 		if t.steps[k].process != t.steps[0].process {
-			return &hostTimes{t.names.all, make([][]spentIn, len(t.steps)), map[*process][]int32{}}
+			return &hostTimes{t.names.all, make([][]spentIn, len(t.steps)), map[*process]*openStep{}}
 		}
 	}
 	return nil
@@ -36,19 +43,35 @@ func (h *hostTimes) add(th *thread, d int64) {
 	if n := len(th.ranges); n > 0 {
 		code = h.names[th.ranges[n-1].name].same
 	}
-	at := h.at[q]
-	if at == nil {
-		at = make([]int32, len(h.names)+1)
-		h.at[q] = at
+	o := h.open[q]
+	if o == nil {
+		o = &openStep{step: q.step, at: make([]int32, len(h.names)+1)}
+		h.open[q] = o
 	}
-	list := h.steps[q.step]
-	k := at[code+1]
-	if int(k) >= len(list) || list[k].name != code {
-		k = int32(len(list))
-		list, at[code+1] = append(list, spentIn{name: code}), k
-		h.steps[q.step] = list
+	if o.step != q.step {
+		h.end(o)
+		o.step = q.step
 	}
-	list[k].value += float32(d)
+	k := o.at[code+1]
+	if int(k) >= len(o.all) || o.all[k].name != code {
+		k = int32(len(o.all))
+		o.all, o.at[code+1] = append(o.all, spentIn{name: code}), k
+	}
+	o.all[k].value += float32(d)
+}
+
+// end keeps the host time of a step.
+func (h *hostTimes) end(o *openStep) {
+	h.steps[o.step] = slices.Clone(o.all)
+	o.all = o.all[:0]
+}
+
+// factors ends all steps, and returns evenFactors of them.
+func (h *hostTimes) factors(t *Trace) [][]spentIn {
+	for _, o := range h.open {
+		h.end(o)
+	}
+	return evenFactors(t, h.steps)
 }
 
 // evenFactors returns by step the factors of its host time that make it the median of the ranks',
@@ -71,24 +94,40 @@ func evenFactors(t *Trace, host [][]spentIn) [][]spentIn {
 	if len(ranks) < 2 {
 		return nil
 	}
+	longest := 0
 	for _, r := range ranks {
-		alike = alike && len(r) == len(ranks[0])
+		alike, longest = alike && len(r) == len(ranks[0]), max(longest, len(r))
 	}
-	factors := make([][]spentIn, len(host))
-	for r, own := range ranks {
-		for n, k := range own {
-			var all [][]spentIn
-			for o, other := range ranks {
-				j := n
-				if !alike && o != r { // a rank may have steps of one start, of which nearest returns any
-					j = nearest(t, other, t.steps[k].start)
-				}
-				all = append(all, host[other[j]])
+	factors := host
+	if !alike {
+		factors = make([][]spentIn, len(host))
+	}
+	for n := range longest {
+		var one [][]spentIn
+		for r, own := range ranks {
+			if n < len(own) {
+				one = append(one, evenStep(host[own[n]], t.sameStep(host, ranks, r, n, alike)))
 			}
-			factors[k] = evenStep(host[k], all)
+		}
+		for _, own := range ranks {
+			if n < len(own) {
+				factors[own[n]], one = one[0], one[1:]
+			}
 		}
 	}
 	return factors
+}
+
+// sameStep returns the host times of the iteration that step n of a rank is.
+func (t *Trace) sameStep(host [][]spentIn, ranks [][]int32, rank, n int, alike bool) (all [][]spentIn) {
+	for o, other := range ranks {
+		j := n
+		if !alike && o != rank { // a rank may have steps of one start, of which nearest returns any
+			j = nearest(t, other, t.steps[ranks[rank][n]].start)
+		}
+		all = append(all, host[other[j]])
+	}
+	return all
 }
 
 // evenStep returns the factors of a step, one of those of all ranks.

@@ -193,7 +193,7 @@ func (l *learner) known(t *Trace) *known {
 		k.nodeGap = l.gaps.median()
 	}
 	if l.spent != nil {
-		k.even = evenFactors(t, l.spent.steps)
+		k.even = l.spent.factors(t)
 	}
 	for i := range l.stops {
 		k.limits = append(k.limits, l.stops[i].limits())
