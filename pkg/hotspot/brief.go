@@ -53,7 +53,7 @@ func (h *Hotspot) brief() report.BriefItem {
 	switch {
 	case h.GainUsPerStep != nil:
 		item.MagnitudeUs, item.CIUs = h.GainUsPerStep, h.GainCIUs
-		item.Evidence += "; steps would be that much shorter without it, by replaying the trace"
+		item.Evidence += "; without it steps would be that much shorter, by replay of the trace"
 	case h.ExposedUsPerStep != nil:
 		item.MagnitudeUs = h.ExposedUsPerStep
 		item.Evidence += "; a GPU waits for it that long"

@@ -47,7 +47,7 @@ func (b *body) redundant(i int) []finding {
 			if b.inside(i, j) || b.inside(j, i) || b.changed(over, min(i, j), max(i, j)) || b.exclusive(min(i, j), max(i, j)) {
 				continue
 			}
-			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d also goes over %s", b.number(j), short(over))}
+			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d also iterates over %s", b.number(j), short(over))}
 			if j > i { // the first walk is needed
 				f.confidence, f.also = "low", true
 			}

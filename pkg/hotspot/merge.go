@@ -120,7 +120,7 @@ func warnings(profiles []*lineprof.Profile) []string {
 			all = append(all, name+": "+w)
 		}
 		if p.Runs > 1 {
-			all = append(all, fmt.Sprintf("%s: the last of its %d runs counts: give runs as files to compare them, ranks as files to join them", name, p.Runs))
+			all = append(all, fmt.Sprintf("%s holds %d runs, and only the last counts: give each run, or each rank, as a file of its own", name, p.Runs))
 		}
 	}
 	return all

@@ -126,6 +126,7 @@
 
   // Rows and items without the text that is looked for are hidden, and sections without any left.
   function searchable(main) {
+    if (!main.querySelector("tbody tr, li")) return;
     const box = document.createElement("div"), input = document.createElement("input"), said = document.createElement("output");
     box.className = "tools search";
     input.type = "search";

@@ -44,7 +44,7 @@ func (r ended) checkCounts() {
 func (r ended) remedy() string {
 	switch {
 	case r.plan.method == NVTX:
-		return "iterations without a marker count in the step before; if several threads have markers, choose those of one with --marker"
+		return "if several threads have markers, choose those of one with --marker"
 	case r.markers.ids > 0:
 		return "compare with --by nvtx"
 	}

@@ -90,7 +90,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	case Allreduce:
 		if n := h.Rows(event.Graph); n > 0 {
 			return "", "", &event.Error{
-				Msg:    "all-reduce kernels are hidden inside whole-graph rows, which cannot be used to find steps",
+				Msg:    "graph replays recorded as a whole hide the all-reduce kernels, which can then not be used to find steps",
 				Advice: "use --by nvtx, or profile again with --cuda-graph-trace=node",
 			}
 		}
@@ -124,9 +124,8 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}
 	none := &NotFound{
-		Msg: "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
-		Advice: "profile with the engine's own ranges on, in nsys with -t cuda,nvtx (TensorRT-LLM always has them, " +
-			"vLLM with a profiler configured), or name yours with --marker",
+		Msg:    "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
+		Advice: "profile with -t cuda,nvtx and the engine's own ranges on (TensorRT-LLM's always are), or name yours with --marker",
 	}
 	switch h.Source() {
 	case "torch":
@@ -157,7 +156,7 @@ func because(reduces int64) string {
 	if reduces == 0 {
 		return "there are no all-reduce kernels"
 	}
-	return "whole-graph rows hide all-reduce kernels"
+	return "graph replays recorded as a whole hide all-reduce kernels"
 }
 
 // planOf returns the plan of a rank, and what is to be said of it: one without

@@ -230,7 +230,7 @@ func cycle(u *rule) *rule {
 	case u.silent && u.whole:
 		u.why = ""
 	case u.why != "":
-		u.why = "a step may be one graph replay or several; a forward pass without a replay counts in the step before"
+		u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
 	}
 	return u
 }

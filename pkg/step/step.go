@@ -317,7 +317,7 @@ func (it *Isolator) enter(id int32) error {
 		if id != noRank {
 			if r.finished {
 				return &event.Error{
-					Msg:    fmt.Sprintf("rows of rank %d come in pieces far apart", id),
+					Msg:    fmt.Sprintf("rows of rank %d are not in one piece", id),
 					Advice: "sort the stream by rank and start",
 				}
 			}

@@ -216,7 +216,7 @@ func TestTornRank(t *testing.T) {
 	}
 	_, err = eventtest.Collect(it)
 	var advice interface{ Hint() string }
-	if !errors.As(err, &advice) || !strings.Contains(err.Error(), "pieces") {
+	if !errors.As(err, &advice) || !strings.Contains(err.Error(), "not in one piece") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestChoose(t *testing.T) {
 		{by: Auto, header: only(header(counts{"graph_launch": 25}, nil)), err: "pieces of the only forward step"},
 		{by: Graph, header: only(header(counts{"graph_launch": 25}, nil)), want: Graph},
 		{by: Auto, header: header(nil, nil), err: "could not find inference steps"},
-		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hidden inside whole-graph rows"},
+		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hide the all-reduce kernels"},
 		{by: Graph, header: header(nil, nil), want: Graph},
 		{by: "magic", header: header(nil, nil), err: "unknown method"},
 		{by: NVTX, marker: "(", header: header(nil, nil), err: "marker expression"},
@@ -824,7 +824,7 @@ func TestWarnings(t *testing.T) {
 		{"double", double, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 18 forward-step markers"}},
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
-		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; iterations without a marker count in the step before"}},
+		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; if several threads have markers"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU, which finishes 15.9 ms after the last marker of a window of 3.90 ms: "}},
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has too few steps"}},
@@ -836,7 +836,7 @@ func TestWarnings(t *testing.T) {
 		{"two engines", engines(4), NVTX, []string{"rank 0 has 16 steps by nvtx, but 20 markers, counting simultaneous ones of other threads"}},
 		{"a thread for each GPU", engines(10), NVTX, nil},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
-		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in one of 7, fewer than half have the usual 1 all-reduce", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
+		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in another, of 7, fewer than half have the usual 1 all-reduce", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
 		{"stalls", stalls(), Allreduce, []string{"only 6 of 18 steps of rank 0 are analysed: pauses of up to 200 ms split them into 3 segments; to treat pauses as stalls: --segment-gap 399ms"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},

@@ -201,7 +201,7 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 		r.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included",
 			r.id, len(r.sizes), MinSteps)
 	case w.refused > w.steps:
-		r.warn("the benchmark segment of rank %d has only %d steps: in one of %d, fewer than half have the usual %d all-reduce kernels; compare with --by nvtx",
+		r.warn("the benchmark segment of rank %d has only %d steps: in another, of %d, fewer than half have the usual %d all-reduce kernels; compare with --by nvtx",
 			r.id, w.steps, w.refused, w.size)
 	case !mostOf(w.steps, len(r.sizes)):
 		say := fmt.Sprintf("only %[2]d of %[3]d steps of rank %[1]d are analysed:", r.id, w.steps, len(r.sizes))

@@ -34,7 +34,7 @@ func TestCauses(t *testing.T) {
 		},
 		"graphs lost": {
 			change: func(_, b *sim.Config) { b.Mode = sim.Eager },
-			advice: "CUDA graphs are lost: replayed kernels per step",
+			advice: "CUDA graph replays are lost. Per step, before and now: replayed kernels",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 		lacks = append(lacks, "no NVTX ranges: profile with -t cuda,nvtx to see operations")
 	}
 	if replays := s.figures[graphLaunches].mean; replays > 0 {
-		lacks = append(lacks, "whole graph replays: the kernels in them are not in the figures of kernels")
+		lacks = append(lacks, "graph replays recorded as a whole: their kernels are in no figure of kernels")
 	}
 	return lacks
 }
@@ -102,7 +102,7 @@ func (c *examiner) examinePair() {
 	}
 	if a.run.workload != b.run.workload {
 		one := cmp.Or(event.WorkloadText(a.run.workload), event.WorkloadText(b.run.workload))
-		c.refuse("the two runs do other work: of one of them %s, of the other nothing says so", one)
+		c.refuse("the two runs do different work: one shows %s, the other does not", one)
 	}
 	switch x, y := a.run.hasCounts(), b.run.hasCounts(); {
 	case x != y:
@@ -138,7 +138,7 @@ func (c *examiner) examinePair() {
 func (c *examiner) examineLengths() {
 	for _, s := range c.sides() {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %s per rank: too few for P99, the maximum and events in 1 of 20 steps; below %d, one run per side cannot tell anything", s.run.Name, c.counted(n), fewSteps)
+			c.warn("%s has %s per rank: too few for P99, the maximum and events in 1 of 20 steps; below %d steps, one run per side shows nothing", s.run.Name, c.counted(n), fewSteps)
 		}
 	}
 	a, b := c.base.samples, c.target.samples
@@ -171,12 +171,12 @@ func (c *examiner) examineWorkload() {
 	if apart /= 2; apart <= few {
 		return
 	}
-	const advice = "profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
+	const advice = "Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
 	if c.opt.Phase == Steady {
-		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target; %s", countsText(x), countsText(y), advice)
+		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target. %s", countsText(x), countsText(y), advice)
 		return
 	}
-	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side; %s", 100*apart, c.chosen(), advice)
+	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side. %s", 100*apart, c.chosen(), advice)
 }
 
 // countsText says what numbers of requests there are.
@@ -195,7 +195,7 @@ func countsText(of map[batch]int) string {
 func (c *examiner) examineSizes(s *side) {
 	size, torn := s.sizes()
 	if n := s.samples.n; size > 1 && torn > few*float64(n) {
-		c.refuse("steps of %s were not detected reliably: %.0f of %s do not have %d all-reduce kernels as the others do; use --by nvtx where there are markers",
+		c.refuse("steps of %s were not detected reliably: %.0f of %s do not have the %d all-reduce kernels of the others; with markers, use --by nvtx",
 			s.run.Name, torn, c.counted(n), size)
 	}
 }

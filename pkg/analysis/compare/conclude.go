@@ -48,7 +48,7 @@ func (c *reader) conclude() {
 			reasons = append(reasons, "not comparable: "+r)
 		}
 		c.Warnings = append(reasons, c.Warnings...)
-		w.say("The runs cannot be compared (see the warnings): no change has a status, and nothing is concluded.")
+		w.say("The runs cannot be compared (see the warnings): no row has a status, and there is no conclusion.")
 	default:
 		c.renames()
 		c.find()

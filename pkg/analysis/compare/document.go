@@ -281,9 +281,9 @@ func (c *page) howToRead(s *report.Section) {
 		s.Say("self: without what is nested in it. exposed: while GPUs are idle, the most you could save by eliminating it.")
 		return
 	}
-	s.Say("Means over %s steps. Intervals hold the truth in 95 of 100 cases and allow for neighbouring steps being correlated. "+
-		"Of the significant rows at most %s are expected to be false alarms (Benjamini and Hochberg over all rows). "+
-		"Operations are tested by their own time beside all host work, which is a row of its own. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
+	s.Say("Means over %s steps, with 95 %% intervals that allow for correlation between neighbouring steps. "+
+		"At most %s of the significant rows are expected to be false alarms (Benjamini and Hochberg over all rows). "+
+		"A change common to all host work of a step has a row of its own, and operations are tested without it. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
 		"both as changes. Run-to-run variation (clocks, placement) is in the intervals only with two or more runs per side.",
 		c.opt.Phase, report.Percent(alpha))
 }

@@ -26,7 +26,7 @@ var conclusionText = map[string]struct{ slower, faster, sentence string }{
 	GPU: {"GPU execution", "less GPU work, or faster kernels", "GPU work changed most: there is more or less of it, or it runs at another speed."},
 	Imbalance: {"waiting for a rank whose GPU works longer", "less waiting for a rank whose GPU works longer",
 		"GPU work changed on some ranks, and the others wait for them in collectives."},
-	Unclear: {"unclear", "unclear", "Which of idle time with a host cause, other idle time and GPU work changed most cannot be told."},
+	Unclear: {"unclear", "unclear", "Cannot tell which changed most: idle time with a host cause, other idle time, or GPU work."},
 }
 
 // bounds say what duration and gap are measured between, by method.
@@ -98,7 +98,7 @@ func (c *writer) explain() {
 		c.say("%s (%s).", r, change(r.Delta))
 	}
 	if more := len(c.Renames) - maxSaid; more > 0 {
-		c.say("%s more have other names.", report.Counted(more, "operation"))
+		c.say("%s more seem to be renamed.", report.Counted(more, "operation"))
 	}
 	if !c.Runs.repeated() {
 		c.say("Intervals ignore run-to-run variation: give two or more runs per side, best three (now %d and %d).", c.Runs.Baseline, c.Runs.Target)
@@ -109,10 +109,10 @@ func (c *writer) explain() {
 // something else, its median.
 func (c *writer) explainWall() {
 	w, m := c.summary(wall), c.summary(wallP50)
-	c.say("Mean step: %s; GPU idle time %s (%s of it with a host cause), GPU busy time %s.",
+	c.say("Mean step: %s. GPU idle time: %s (%s of it with a host cause). GPU busy time: %s.",
 		w.sentence(), change(c.summary(idleTime).delta()), change(c.summary(hostIdle).delta()), change(c.summary(busyTime).delta()))
 	if m.P != nil && (m.Significant != w.Significant || m.delta()*w.delta() < 0) {
-		c.say("Median step: %s. Mean and median disagree where few slow steps, or steps of another kind, weigh on the mean.", m.sentence())
+		c.say("Median step: %s. It differs from the mean if a few slow steps, or steps of another kind, dominate the mean.", m.sentence())
 	}
 	if d := w.Detectable; !w.Significant && w.Unknown == "" && d != nil && *d > 0 {
 		c.say("A change of %s would have been found.", report.Micros(*d))
@@ -195,9 +195,9 @@ func (c *writer) explainFew() {
 	}
 	for i := range c.Rare {
 		if r := &c.Rare[i]; r.grown() {
-			c.say("In few steps: %s.", r)
+			c.say("In a few steps only: %s.", r)
 		} else if c.suspect(r) {
-			c.say("In few steps, too few to rule out chance: %s; that is %s per step.", r, change(r.more()))
+			c.say("In too few steps to rule out chance: %s; that is %s per step.", r, change(r.more()))
 		}
 	}
 }

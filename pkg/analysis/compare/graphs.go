@@ -14,7 +14,7 @@ func (c *adviser) adviseGraphs() bool {
 	if *a.Replays > 0 {
 		what, before, after = "graph replays", *a.Replays, *b.Replays
 	}
-	c.mitigate("CUDA graphs are lost: %s per step %s before and %s now, kernels launched one by one %s and %s, launch calls %s and %s. Find why the graph is not replayed any more: a shape or a batch that was not captured, or an operation that cannot be.",
+	c.mitigate("CUDA graph replays are lost. Per step, before and now: %s %s and %s, kernels launched one by one %s and %s, launch calls %s and %s. Find out why the graph is no longer replayed: a shape or batch was not captured, or an operation cannot be.",
 		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.launches()), report.Digits(c.target.launches()))
 	return true
 }

@@ -14,7 +14,7 @@ func TestWholeGraphs(t *testing.T) {
 	lost := before
 	lost.Seed, lost.Mode = 32, sim.Eager
 	got := differenceBy(t, "nvtx", before, lost)
-	if len(got.Mitigations) == 0 || !strings.Contains(got.Mitigations[0], "CUDA graphs are lost: graph replays per step 1 before and 0 now") {
+	if len(got.Mitigations) == 0 || !strings.Contains(got.Mitigations[0], "CUDA graph replays are lost. Per step, before and now: graph replays 1 and 0") {
 		t.Errorf("%v %q; %q", got.Comparable, got.Reasons, got.Mitigations)
 	}
 }

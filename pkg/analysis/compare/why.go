@@ -78,7 +78,7 @@ func (c *tester) compareWhys() {
 	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
 		return
 	}
-	why := "the two sides do not have the same record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
+	why := "not both sides have a record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
 	for i := range c.IdleWhy {
 		r := &c.IdleWhy[i]
 		r.P, r.CI, r.Unknown = nil, nil, why

@@ -365,14 +365,14 @@ func graphs(f *found, q *Question) {
 	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0 && f.facts.Replays == 0:
 		q.Because = "no CUDA graph is launched"
 	case f.facts.Graphs > 0:
-		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+" without the kernels in them"
+		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+", without kernels"
 		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
 		q.record = &report.CaptureOptions{}
 	case f.facts.Replays == 0:
 		q.Can, q.Because, q.Instead = No, "no replay was recorded", f.by("record the kernels (--cuda-graph-trace=node)", fewer)
 		q.record = &report.CaptureOptions{}
 	default:
-		q.Because = report.Counted(f.facts.Replays, "replay") + " with the kernels in them"
+		q.Because = report.Counted(f.facts.Replays, "replay") + ", with kernels"
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 		add("rank %d: only %d of %d graph replays were recorded, idle time may be work that is not in the recording", p.Rank, p.Recorded, p.GraphLaunches)
 	}
 	if s := rep.Straggler; s != nil && rep.Graph.Whole > 0 {
-		add("collectives inside whole-graph rows are hidden: ranks were compared in %d steps only", s.Steps)
+		add("graph replays recorded as a whole hide their collectives: ranks were compared in %d steps only", s.Steps)
 	}
 	if rep.Waits.text() != "" {
 		if cover := c.match.Coverage(); cover.Doubt() != "" {
@@ -120,11 +120,11 @@ func (c *computer) warn(rep *Report, views []*view) {
 		}
 		forgotten += v.idle.Forgotten()
 		if v.unplaced {
-			add("rank %d: of more than 1 %% of the time that its threads were on a CPU it is not recorded on which one: where launching threads ran is not told", v.id)
+			add("rank %d: for over 1 %% of its CPU time the CPU was not recorded, so where launching threads ran is unknown", v.id)
 		}
 	}
 	if forgotten > 0 {
-		add("of %s of idle time in long gaps it is not known what the launching thread did", report.Micros(us(forgotten)))
+		add("for %s of idle time in long gaps, what the launching thread did is unknown", report.Micros(us(forgotten)))
 	}
 	if c.ranges.Full() || c.kernels.Full() {
 		add("there are more than %d different names: the rest counts as (other)", idle.MaxNames)

@@ -51,7 +51,7 @@ func (i *Idle) whys(s *report.Section) {
 		what = append(what, u.What)
 	}
 	if i.Record == "" {
-		s.Say("Not recorded, as PyTorch's profiler cannot: %s. Nsight Systems records these; Python functions, where the trace has them, show with %s in which lines launching threads are.",
+		s.Say("Not recorded by PyTorch's profiler: %s. Nsight Systems records these. If the trace has Python functions, %s shows which lines launching threads are on.",
 			strings.Join(what, ", "), report.Command("--python"))
 		return
 	}

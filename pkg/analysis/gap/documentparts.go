@@ -57,7 +57,7 @@ func (rep *Report) graph(s *report.Section) {
 func (rep *Report) pattern(s *report.Section) {
 	p := rep.Pattern
 	if p == nil {
-		s.Say("None: no sequence of kernels repeats within a step, or whole-graph rows hide them.")
+		s.Say("None: no sequence of kernels repeats within a step, or graph replays recorded as a whole hide it.")
 		return
 	}
 	s.Say("A block of %s in %s (%s; %s before, %d after). It covers %s of the kernels, the same in %s.",

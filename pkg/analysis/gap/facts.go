@@ -302,7 +302,7 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	kind := c.Cause
 	switch name, ok := strings.CutPrefix(c.Cause, hostPrefix); {
 	case ok:
-		one.Call, one.Names["doing"] = name, "is in "+name
+		one.Call, one.Names["doing"] = name, "is in "+rangeText(name)
 		if f.c.markerNames()[name] { // the step itself: what is done in it has no name
 			kind = idle.Untraced.String()
 		}
@@ -332,6 +332,14 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	if line := f.found.lineIn(c.Cause); line != nil {
 		one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
 	}
+}
+
+// rangeText is the name of a range in a sentence: quoted where it is no single word.
+func rangeText(name string) string {
+	if strings.ContainsAny(name, " [") {
+		return "range '" + name + "'"
+	}
+	return name
 }
 
 // graphLaunches is, for advice, the cause of calls that launch graphs.
@@ -454,7 +462,7 @@ var callKinds = []struct {
 	of               func(name string) bool
 }{
 	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.Sync }},
-	{"polls", "asks again and again whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
+	{"polls", "polls whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
 	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
 	{"copies", "blocks if the host memory is pageable", "use pinned memory, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.MemOp }},
 	{"loads code", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.LoadsCode != 0 }},
@@ -550,7 +558,7 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 				}
 			}
 			if f.rep.Idle.Steps == 0 && f.rep.Workload == "" {
-				one.Names["doubt"] = "if it comes once a step that is how tokens come back, and no fault: steps were not found"
+				one.Names["doubt"] = "steps were not found: if it comes once a step, this is how tokens come back, and no fault"
 			}
 			if k.is == "loads code" {
 				one.Numbers["loads"] = float64(t.count)

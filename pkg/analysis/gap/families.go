@@ -84,7 +84,7 @@ func (p *pool) families() (list []Family, unknown string) {
 	}
 	by := stat.NewSampler(p.counts, p.lengths, p.drawn)
 	if by.Random > maxBursts {
-		return list, "samples come in bursts, and what ran between these is not known"
+		return list, "samples come in bursts, and what ran between bursts is unknown"
 	}
 	kinds := int32(0)
 	seen := map[int32]bool{}
@@ -102,9 +102,9 @@ func (p *pool) families() (list []Family, unknown string) {
 	switch {
 	case len(list) > 0:
 	case by.InStep > 1:
-		unknown = "samples come in step with the idle time, at the same moments of it, and what is between these is not known"
+		unknown = "samples fall on the same moments of each idle time, and what ran between them is unknown"
 	default:
-		unknown = "too few samples that are independent of each other"
+		unknown = "too few independent samples"
 	}
 	return list, unknown
 }

@@ -37,7 +37,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		return nil
 	}
 	if c.pipeline(res) {
-		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, which wait for one another without being late"
+		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, and these wait without any being late"
 	}
 	rep := res.Report(lanes, c.kernels.text)
 	if res.Kind != straggler.Persistent {

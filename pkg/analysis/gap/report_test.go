@@ -293,7 +293,7 @@ func TestForgotten(t *testing.T) {
 				}
 				if c.Cause == "untraced" && c.Us > causes[c.Cause]+0.001 {
 					said++
-					if !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "in long gaps it is not known") }) {
+					if !slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "what the launching thread did is unknown") }) {
 						t.Errorf("seed %d: %q", seed, got.Warnings)
 					}
 				}

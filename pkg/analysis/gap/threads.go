@@ -220,7 +220,7 @@ func (w *threadWatch) quota() string {
 	if l == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s stopped, and came back in step with a period of %s in %s, as a CPU quota has it: raise the CPU limit of the container",
+	return fmt.Sprintf("%s stopped and resumed on a %s period in %s, as under a CPU quota: raise the CPU limit of the container",
 		report.Counted(l.Threads, "thread"), report.Micros(quotaPeriod/1e3), report.Counted(l.Periods, "period"))
 }
 

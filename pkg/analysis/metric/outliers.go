@@ -226,11 +226,11 @@ func (o *Outliers) Document() *report.Document {
 	if o.Unknown != "" {
 		return d
 	}
-	s.Say("A typical step takes %s (%s steps; half of all are within %s of it). Of the names below, %s are expected to be false alarms; differences under %s of a step do not count.",
+	s.Say("A typical step takes %s (%s steps; half of all are within %s of it). At most %s of the names below are expected to be false alarms; differences under %s of a step do not count.",
 		report.Micros(o.StepUs), o.Scope, report.Percent(o.Spread), report.Percent(o.Alpha), report.Percent(DefaultLeast))
 	if len(o.Found) > 0 {
 		t := d.Section("Those that differ").Table("", report.Column{Title: o.By, Kind: report.Names}, report.Column{Title: "step", Right: true}, report.Column{Title: "difference", Right: true},
-			report.Column{Title: "most of it"}, report.Column{Title: "of that", Right: true}, report.Column{Title: "q", Right: true, Minor: 1})
+			report.Column{Title: "largest part"}, report.Column{Title: "its difference", Right: true}, report.Column{Title: "q", Right: true, Minor: 1})
 		for _, f := range o.Found {
 			t.Row(report.Str(f.Name), report.Str(report.Micros(f.StepUs)), report.Str(signed(f.DeltaUs)+fmt.Sprintf(" (%+.1f %%)", 100*f.DeltaUs/o.StepUs)), report.Str(f.Cause), report.Str(signed(f.CauseUs)), report.Str(report.Digits(f.Q)))
 		}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
@@ -11,11 +12,16 @@ import (
 func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
 	s.Say("A step takes %s now, the mean of %s.", report.Micros(r.StepUs), report.Counted(r.Steps, "steady step"))
+	for i := range r.Scenarios {
+		if changes, both := strings.CutPrefix(r.Scenarios[i].Change, bestTwo); both {
+			s.Say("The best two: %s.", report.Command(changes))
+		}
+	}
 	if r.Bounds.GPUUs != nil {
 		s.Say("Bounds: %s with a host that takes no time, %s with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
 	}
 	if a := r.EventAge; a != nil && a[0] != a[1] {
-		s.Say("The run does not say which event record its waits are for (the latest but %d, or but %d). Both results are shown where that matters.", a[0]-1, a[1]-1)
+		s.Say("Which event record the waits of the run are for is ambiguous (%d or %d before the latest). Both results are shown where that matters.", a[0]-1, a[1]-1)
 	}
 	r.table(s)
 	r.waterfall(s)
@@ -45,7 +51,18 @@ func (r *Report) title() report.Text {
 		return report.Textf("What if: none of the changes tried makes steps shorter")
 	}
 	p := &r.Scenarios[best]
+	if strings.HasPrefix(p.Change, bestTwo) {
+		return report.Textf("What if: the best two changes together would save %s of a step of %s", report.Micros(p.GainUs), report.Micros(r.StepUs))
+	}
 	return report.Textf("What if: %s would save %s of a step of %s", p.Change, report.Micros(p.GainUs), report.Micros(r.StepUs))
+}
+
+// label is what the row of a scenario is called; the best two are spelled out above the table.
+func (p *Prediction) label() string {
+	if strings.HasPrefix(p.Change, bestTwo) {
+		return strings.TrimSuffix(bestTwo, ": ")
+	}
+	return p.Change
 }
 
 // table is the scenarios.
@@ -62,7 +79,7 @@ func (r *Report) table(s *report.Section) {
 		if p.CIUs != nil {
 			ci = report.Range(p.CIUs[0], p.CIUs[1])
 		}
-		t.Row(report.Str(p.Change), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.OlderUs), report.Opt(p.TokensPerS))
+		t.Row(report.Str(p.label()), report.Num(p.StepUs), report.Num(p.GainUs), report.Num(p.GainShare), ci, report.Opt(p.KeepUs), report.Opt(p.OlderUs), report.Opt(p.TokensPerS))
 	}
 }
 
@@ -74,12 +91,12 @@ func (r *Report) waterfall(s *report.Section) {
 	t := &report.Table{Columns: []report.Column{{Title: "change", Kind: report.Names}, {Title: "step", Kind: report.Duration}, {Title: "gain", Kind: report.Duration}}}
 	for i := range r.Scenarios {
 		one := &r.Scenarios[i]
-		bar := figure.Bar{Label: one.Change, Parts: []float64{one.StepUs, max(0, one.GainUs)}, Text: report.Micros(one.StepUs)}
+		bar := figure.Bar{Label: one.label(), Parts: []float64{one.StepUs, max(0, one.GainUs)}, Text: report.Micros(one.StepUs)}
 		if one.CIUs != nil {
 			bar.More = fmt.Sprintf("(%s less, %s to %s)", report.Micros(one.GainUs), report.Micros(one.CIUs[0]), report.Micros(one.CIUs[1]))
 		}
 		p.Rows = append(p.Rows, bar)
-		t.Row(report.Str(one.Change), report.Num(one.StepUs), report.Num(one.GainUs))
+		t.Row(report.Str(one.label()), report.Num(one.StepUs), report.Num(one.GainUs))
 	}
 	s.Extra("What a step would take", fmt.Sprintf("A step takes %s now; each bar is what it would take with a change, and what is gone.", now), p, t)
 }

@@ -401,13 +401,16 @@ func (p *predictor) operations() (all []Scenario) {
 	return all
 }
 
+// bestTwo is what the scenario of the best two operations is called, before its changes.
+const bestTwo = "the best two together: "
+
 // both replays the best two operations together.
 func (p *predictor) both(rows []predicted) error {
 	if len(rows) < 2 || p.mean(rows[1].periods) >= p.mean(p.now) {
 		return nil
 	}
 	two := Scenario{Changes: slices.Concat(rows[0].Changes, rows[1].Changes)}
-	two.Name = "the best two together: " + (&Scenario{Changes: two.Changes}).String()
+	two.Name = bestTwo + (&Scenario{Changes: two.Changes}).String()
 	return p.add(two)
 }
 

@@ -124,7 +124,7 @@ func (r page) why() report.Text {
 		if s.value[gpuIdle] == nil {
 			return report.Plain("There is nothing to measure.")
 		}
-		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s), and neither it nor a phase has %d metrics over the limit. %s.",
+		return report.Textf("In the %s the GPUs are idle %s of the time (limit %s). YES needs %d metrics over their limits, in the window or in one phase. %s.",
 			r.about(s), percent(s.value[gpuIdle]), limit(*s.limits.at(gpuIdle)), votesForYes, s.bound())
 	}
 	s := r.worst()

@@ -66,7 +66,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 				"GPU work is missing from the trace, and GPUs that look idle may be busy", r.Rank, r.GraphLaunches, where, r.Replays)
 		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && 2*r.TraceReplays < r.TraceGraphLaunches:
 			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: GPU work of the steps "+
-				"is missing from the trace, and the %s may miss the run's steps", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
+				"is missing from the trace, so the %s may lack steps of the run", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
 		}
 	}
 	if run.NoSteps {

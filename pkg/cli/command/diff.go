@@ -25,8 +25,8 @@ var Diff = cli.Command{
 	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
 operation, kernels and CUDA API calls. Each change has a 95 % interval that allows
 for correlation between neighbouring steps. At most 5 % of the significant rows are
-expected to be false alarms. A change that all host work of a step shares, which may
-come from the machine, has a row of its own; operations are tested apart from it.
+expected to be false alarms. A change common to all host work of a step may come from the
+machine: it has a row of its own, and operations are tested without it.
 With one run it prints the breakdown.
 
 A run is an nsys export, a stream or a checkpoint at any stage, or several exports

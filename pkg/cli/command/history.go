@@ -22,7 +22,7 @@ import (
 var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than the earlier runs in `FILE`, which metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
-	{Name: "accept", Usage: "accept the level since run `NAME` as normal; earlier runs then only show how much runs vary; repeatable", Default: []string{}, Group: manyRunsGroup},
+	{Name: "accept", Usage: "accept the level since run `NAME` as normal; earlier runs then count only for run-to-run variation; repeatable", Default: []string{}, Group: manyRunsGroup},
 	{Name: "least-effect", Usage: "ignore rises of at most this `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
 	{Name: "false-alarms", Usage: "highest `CHANCE` of calling a run worse when nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
 	{Name: "fail-worse", Usage: "end with status 4 if the run is worse than those before it", Default: false, Group: manyRunsGroup},

@@ -29,20 +29,20 @@ around it), TensorRT-LLM's table of compiled functions, py-spy's collapsed stack
 speedscope files, and PyTorch profiler traces with Python stacks (functions only).
 For each hot line it says what kind of waste it is and what to do about it. If a
 call hides the time, it says which functions to profile next. Several files are the
-ranks of one run: a function counts with the largest time that it has in any of them.
+ranks of one run: each function has the largest of its times in them.
 
 A profile cannot tell whether the CPU is the bottleneck. A trace of the same load can:
---evidence TRACE replays it without each line, as whatif does, and ranks the lines by
+--evidence TRACE replays the trace without each line, as whatif does, and ranks the lines by
 gain. Given the JSON of verdict, diff or gaps, --evidence ranks them by GPU wait.
 
 Profiles named round0_NAME=FILE, round1_NAME=FILE (again for each rank), or a
 folder of such files, are rounds of changes. Each round is compared with the code that
 it started from; throughput (--bench) takes precedence over profile time. The report
 says whether to go on, and ends with a summary of all rounds. A folder may also hold
-ROUND.bench*.json, notes.toml or notes.json, ROUND.analysis.json (the report of
-hotspots on the round's profile and trace) and ROUND.moved.json (the diff of its trace
-against the round before). With the last two, the report shows the predicted gain
-beside the measured one.`,
+benchmarks (ROUND.bench*.json) and notes (notes.toml or notes.json). With the report of
+hotspots on a round's profile and trace (ROUND.analysis.json), and the diff of its trace
+against the round before (ROUND.moved.json), the predicted gain is shown beside the
+measured one.`,
 	Examples: []string{
 		"hotspots profile.txt",
 		"cat profile.txt | hotspots --format json | jq -r .profile_next",
@@ -72,7 +72,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkWhole("steps")},
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
 	{Name: "source", Usage: "read source lines that a profile lacks from files below `DIR`, also for rows", File: cli.Reads},
-	{Name: "evidence", Usage: "rank lines by gain if `FILE` is a trace (several ranks: separated by commas, or a pattern), or by GPU wait if it is the JSON of verdict, diff or gaps; - for JSON on standard input", File: cli.Reads},
+	{Name: "evidence", Usage: "rank lines by gain with a trace as `FILE` (several ranks: separated by commas, or a pattern), by GPU wait with the JSON of verdict, diff or gaps (- for standard input)", File: cli.Reads},
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "read what each round changed from the TOML or JSON `FILE`", File: cli.Reads},
 	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},

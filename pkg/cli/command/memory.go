@@ -13,7 +13,7 @@ import (
 // memoryFlag bounds what a command takes.
 var memoryFlag = cli.Flag{
 	Name: "memory", Default: "512M", Check: checkMemory, Group: choosingRows,
-	Usage: "use about `SIZE` of memory, such as 256M or 1.5G, at least 64M; rows that do not fit go to a temporary file in TMPDIR. The process itself needs 20M to 40M, so it may exceed a SIZE below 128M. Without the flag GOMEMLIMIT applies, if set",
+	Usage: "use about `SIZE` of memory, such as 256M or 1.5G, at least 64M; rows that do not fit go to a temporary file in TMPDIR. The process itself needs 20M to 40M, so it may exceed a SIZE below 128M. Without the flag, GOMEMLIMIT applies if it is set",
 }
 
 // leastMemory is what a command needs for itself.

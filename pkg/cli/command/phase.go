@@ -12,8 +12,8 @@ var Phase = cli.Command{
 	Name:    "phase",
 	Summary: "distinguish context steps from generation steps",
 	Args:    "[FILE...]",
-	Description: `Phase reads the numbers of context and generation requests from the forward-step
-range that a step was launched under and adds them to the step's row (ctx, gen).
+	Description: `Phase reads how many context and generation requests a step has from the forward-step
+range around its launches, and adds both numbers to the step's row (ctx, gen).
 A step with context requests is a context step, even if it has generation requests
 as well. A step with generation requests only is a generation step. The phase of
 other steps is unknown.`,

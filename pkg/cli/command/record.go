@@ -17,7 +17,7 @@ import (
 
 // checkpointFlags make a filter keep the rows that it writes.
 var checkpointFlags = []cli.Flag{
-	{Name: "checkpoint", Usage: "pass the rows on, and keep them in the data set `DIR`, one Parquet file per rank; reports already in DIR are not written again, nor read again if DIR holds no others", File: cli.Writes, Check: checkpoint.Check},
+	{Name: "checkpoint", Usage: "pass the rows on, and keep them in the data set `DIR`, one Parquet file per rank; reports already in DIR are not written again, and not read either if DIR holds exactly these", File: cli.Writes, Check: checkpoint.Check},
 }
 
 // recorder is a source whose rows are kept in a data set as they pass. Rows

@@ -31,8 +31,8 @@ and aten (operators). Events that are not JSON are skipped, and a warning counts
 them. What PyTorch's profiler does not record counts as unknown, not as zero.
 
 Filters that read nsys exports also read these traces, and torch2arrow also reads
-nsys exports. A stream's metadata name the profiler, and as stage the filter
-(nsys2arrow or torch2arrow) that read the reports.`,
+nsys exports. The metadata of a stream name the profiler; their stage is the filter
+that read the reports (nsys2arrow or torch2arrow).`,
 	Examples: []string{
 		"torch2arrow rank0.pt.trace.json.gz | isolate | phase | metrics | verdict",
 		"torch2arrow profile/*.json.gz -o run.arrows",

@@ -63,7 +63,7 @@ var changeFlags = []cli.Flag{
 	{Name: "kernel", Usage: "multiply the length of kernels named like GLOB, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
 	{Name: "no-wait", Usage: "remove the waits of matching calls, as `CALL[@RANGE]`, both globs; with RANGE only of calls inside such ranges", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
 	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why", replay.ParseWhy), Group: changes},
-	{Name: "graph", Usage: "launch one graph in each step without a graph whose kernels could be captured", Default: false, Group: changes},
+	{Name: "graph", Usage: "launch the kernels that could be captured as one CUDA graph, in each step without one", Default: false, Group: changes},
 	{Name: "even", Usage: "set the host time of each rank's step to the median over ranks", Default: false, Group: changes},
 	{Name: "cpu-quota", Usage: "`none`: remove the time lost to a limit on CPU time", Values: []string{"none"}, Group: changes},
 	{Name: "waits", Usage: "`HOW` launching threads wait for other threads: follow (until the other thread is done) or keep (as long as recorded)", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},

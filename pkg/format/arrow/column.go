@@ -62,7 +62,7 @@ func (c *cursor) validity() (event.Bitmap, error) {
 		return nil, err
 	}
 	if n.rows != int64(c.rows) {
-		return nil, fmt.Errorf("it has %d rows of %d", n.rows, c.rows)
+		return nil, fmt.Errorf("it has %d rows, its batch %d", n.rows, c.rows)
 	}
 	if n.nulls == 0 {
 		_, err := c.anyBuffer()

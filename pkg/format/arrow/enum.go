@@ -101,7 +101,7 @@ func (e *enum) remap(col *event.Ints[int32]) error {
 			continue
 		}
 		if uint32(c) >= uint32(len(e.known)) {
-			return fmt.Errorf("code %d in row %d is not in its dictionary of %d", c, i, len(e.known))
+			return fmt.Errorf("code %d in row %d is outside its dictionary of %d", c, i, len(e.known))
 		}
 		if codes[i] = e.known[c]; codes[i] < 0 {
 			return fmt.Errorf("unknown value %q", e.dictionary[c])
@@ -183,7 +183,7 @@ func (w *coded) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Str
 	for i, v := range col.Values {
 		if uint32(v) >= uint32(len(w.values)) {
 			if col.Valid.Get(i) {
-				return event.Strings{}, nil, fmt.Errorf("code %d in row %d is not in its dictionary of %d", v, i, len(w.values))
+				return event.Strings{}, nil, fmt.Errorf("code %d in row %d is outside its dictionary of %d", v, i, len(w.values))
 			}
 			continue
 		}

@@ -47,7 +47,7 @@ func (o *others) columns(all []event.Foreign) ([]event.Foreign, error) {
 	for _, i := range o.at {
 		arr := record.Column(i)
 		if int64(arr.Len()) != record.NumRows() {
-			return nil, fmt.Errorf("column %s: it has %d rows of %d", record.ColumnName(i), arr.Len(), record.NumRows())
+			return nil, fmt.Errorf("column %s: it has %d rows, its batch %d", record.ColumnName(i), arr.Len(), record.NumRows())
 		}
 		if err := checkNested(arr); err != nil {
 			return nil, fmt.Errorf("column %s: %w", record.ColumnName(i), err)

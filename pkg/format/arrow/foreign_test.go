@@ -371,7 +371,7 @@ func TestForeignArraysOfAnotherLength(t *testing.T) {
 		start, count := header.vector(1, 16) // extra1 comes last
 		binary.LittleEndian.PutUint64(meta[start+16*(count-1):], 1<<40)
 	})
-	if _, _, err := readAll(bytes.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "column extra1: it has 1099511627776 rows of 3") {
+	if _, _, err := readAll(bytes.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "column extra1: it has 1099511627776 rows, its batch 3") {
 		t.Error(err)
 	}
 }

@@ -333,7 +333,7 @@ func TestArraysOfAnotherLength(t *testing.T) {
 		start, _ := header.vector(1, 16)
 		meta[start+16] = 8 // of 9
 	})
-	if _, _, err := readAll(bytes.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "column start: it has 8 rows of 9") {
+	if _, _, err := readAll(bytes.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "column start: it has 8 rows, its batch 9") {
 		t.Error(err)
 	}
 }

@@ -103,7 +103,7 @@ func (m *messages) next() (*message, error) {
 		return nil, err
 	}
 	if m.sealed {
-		return nil, errors.New("damaged stream: something follows its seal")
+		return nil, errors.New("damaged stream: data follows its seal")
 	}
 	msg := &m.msg
 	if msg.meta, err = m.read(msg.meta, size); err != nil {

@@ -49,7 +49,7 @@ func TestOddExports(t *testing.T) {
 				(9,10,16777217,4,1,NULL), (11,12,16777217,5,1,27), (13,14,16777217,6,1,94);` +
 				stringIDs + `(1, 'cudaLaunchKernel_v7000'), (2, 'cudaLaunchKernel')`,
 			"warning: no kernel and no graph replay was recorded, but 4 launch calls: the export filtered GPU rows out, or the profiler could not record them\n" +
-				"warning: 2 rows of CUPTI_ACTIVITY_KIND_RUNTIME of a class that is no call left out\n" +
+				"warning: left out 2 rows of CUPTI_ACTIVITY_KIND_RUNTIME: not of a class of calls\n" +
 				"api 1..3 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=1\n" +
 				"api 5..6 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=2\n" +
 				"api 7..8 thread=1 name=\"cudaLaunchKernel\" class=launch correlation=3\n" +
@@ -76,16 +76,16 @@ func TestOddExports(t *testing.T) {
 				(5,2305843009213693952,0,7,NULL,0,1,1,NULL), (5,2305843009213693953,0,7,1,0,1,1,NULL), (9,8,0,7,1,0,1,1,NULL);
 			CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start, "end");
 			INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (NULL,NULL), (NULL,5), (5,NULL), (0,0), (7,7), (7,6), (-9223372036854775808,9223372036854775807);`,
-			"warning: 2 rows of CUPTI_ACTIVITY_KIND_GRAPH_TRACE without usable times left out\n" +
-				"warning: 7 rows of CUPTI_ACTIVITY_KIND_KERNEL without usable times left out\n" +
-				"warning: 5 graph replays without times left out\n" +
-				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
+			"warning: left out 2 rows of CUPTI_ACTIVITY_KIND_GRAPH_TRACE: no usable times\n" +
+				"warning: left out 7 rows of CUPTI_ACTIVITY_KIND_KERNEL: no usable times\n" +
+				"warning: left out 5 graph replays without times\n" +
+				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out\n" +
 				"kernel -2305843009213693952..-2305843009213693951 rank=0 device=0 stream=7 name=\"\" class=other\n" +
 				"kernel 5..2305843009213693952 rank=0 device=0 stream=7 name=\"\" class=other\n"},
 		"no times": {
 			kernels + `(0,0,0,7,NULL,0,1,1,NULL), (5,9,0,7,NULL,0,1,1,NULL)`,
 			"warning: 1 row of the GPU with zero times: the trace seems to begin there, and their durations are missing\n" +
-				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
+				"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out\n" +
 				"kernel 0..0 rank=0 device=0 stream=7 name=\"\" class=other\n" +
 				"kernel 5..9 rank=0 device=0 stream=7 name=\"\" class=other\n"},
 		"columns are missing": {
@@ -122,7 +122,7 @@ func TestOddExports(t *testing.T) {
 			kernels + `(1,2,4294967295,4294967295,4294967295,-72057594037927936,99,NULL,0), (1,2,2147483647,-1,-1,-72057594037927936,NULL,-5,-1);` +
 				calls + `(0,1,-72057594021150721,4294967295,NULL);
 			CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, "end", deviceId, bytes, copyKind); INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1,3,3,-1,99), (1,2,NULL,NULL,-1)`,
-			"warning: 50 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
+			"warning: 50 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out\n" +
 				"api 0..1 rank=0 thread=16777215 name=\"\" class=other correlation=4294967295\n" +
 				"memcpy 1..3 rank=0 device=3 name=\"memcpy\" bytes=-1\n" +
 				"kernel 1..2 rank=0 device=0 name=\"\" class=other correlation=4294967295 launch_start=0 launch_end=1 launch_thread=16777215\n" +
@@ -133,7 +133,7 @@ func TestOddExports(t *testing.T) {
 			CREATE TABLE NVTX_EVENTS (start, "end", eventType, text, domainId);
 			INSERT INTO NVTX_EVENTS VALUES (-5, NULL, 75, 'D', -3), (1, 3, 59, 'a', -3), (1, 2, 59, 'b', 0), (1, 2, 59, 'c', NULL), (0, NULL, 76, 'end', -3);
 			INSERT INTO NVTX_EVENTS (rowid, start, eventType, text, domainId) VALUES (900000, 0, 75, 'E', -3)`,
-			"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off\n" +
+			"warning: 100 % of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out\n" +
 				"nvtx 1..3 rank=0 name=\"a\" class=range domain=D\nnvtx 1..2 rank=0 name=\"b\" class=range\nnvtx 1..2 rank=0 name=\"c\" class=range\n" +
 				"kernel 1..2 rank=0 device=0 stream=7 name=\"\" class=other\n"},
 		"metadata that is something else": {

@@ -136,7 +136,7 @@ func (r *Reader) warnOfSharing() {
 		if shared > 0 {
 			unless := ""
 			if len(rep.machine.deviceUUIDs) == 0 { // before schema 3.24
-				unless = " (unless it is divided into instances, MIG, of which this version of the export tells nothing)"
+				unless = " (unless it is divided into instances, MIG, which this version of the export does not show)"
 			}
 			h := &r.header.Reports[i]
 			h.Warnings = append(h.Warnings, fmt.Sprintf("several processes share %s: a GPU that is idle for one may work for another%s", plural(shared, "GPU"), unless))

@@ -92,7 +92,7 @@ func (c *capture) class(class event.Class) int64 { return c.info.Classes[event.C
 // warnOfTimes counts the rows that are left out.
 func (c *census) warnOfTimes() {
 	for _, table := range slices.Sorted(maps.Keys(c.unusable)) {
-		c.warn("%s of %s without usable times left out", plural(c.unusable[table], "row"), table)
+		c.warn("left out %s of %s: no usable times", plural(c.unusable[table], "row"), table)
 	}
 	if c.zeros > 0 { // CUPTI's word for times that it could not collect
 		c.warn("%s of the GPU with zero times: the trace seems to begin there, and their durations are missing", plural(c.zeros, "row"))
@@ -101,14 +101,14 @@ func (c *census) warnOfTimes() {
 		c.warn("%s of %s or %s without a name: why threads wait in them is unknown", plural(c.nameless, "row"), osTable, syscallTable)
 	}
 	if c.noCalls > 0 {
-		c.warn("%s of %s of a class that is no call left out", plural(c.noCalls, "row"), runtimeTable)
+		c.warn("left out %s of %s: not of a class of calls", plural(c.noCalls, "row"), runtimeTable)
 	}
 }
 
 // warnOfGraphs tells what is not known of graph replays.
 func (c *census) warnOfGraphs() {
 	if c.untimed > 0 {
-		c.warn("%s without times left out", plural(c.untimed, "graph replay"))
+		c.warn("left out %s without times", plural(c.untimed, "graph replay"))
 	}
 	if n := c.count(event.Graph); n > 0 {
 		c.warn("%s recorded as a whole, which hides the kernels: profile with --cuda-graph-trace=node to see them", plural(n, "graph replay"))
@@ -135,11 +135,11 @@ func (r *report) warnOfLaunches() error {
 		if sampled < r.count(event.Kernel)+r.count(event.Graph) {
 			share = fmt.Sprintf("about %.0f", percent)
 		}
-		r.warn("%s %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter cut the calls off", share)
+		r.warn("%s %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out", share)
 	}
 	launches := r.class(event.Launch)
 	if lost := launches - r.eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
-		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter cut the kernels off", lost, launches)
+		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter left the kernels out", lost, launches)
 	}
 	return nil
 }

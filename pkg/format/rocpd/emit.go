@@ -85,7 +85,7 @@ func (f *file) warn(kernels, gpu int64) {
 		f.info.Warnings = append(f.info.Warnings, fmt.Sprintf(format, args...))
 	}
 	if f.unusable > 0 {
-		say("%d rows without usable times, or of no process, left out", f.unusable)
+		say("left out %d rows that have no usable times or no process", f.unusable)
 	}
 	if f.apart {
 		say("it holds recordings of several machines: their clocks cannot be compared")

@@ -219,12 +219,12 @@ func TestOdd(t *testing.T) {
 		rows    int
 		warning string
 	}{
-		`UPDATE "rocpd_regionID" SET start = -5 WHERE id = 1`:                                      {11, "1 rows without usable times"},
-		`UPDATE "rocpd_regionID" SET "end" = start - 1 WHERE id = 1`:                               {11, "1 rows without usable times"},
-		`UPDATE "rocpd_regionID" SET "end" = 9223372036854775807 WHERE id = 1`:                     {11, "1 rows without usable times"},
-		`UPDATE "rocpd_regionID" SET start = 'soon' WHERE id = 1`:                                  {11, "1 rows without usable times"},
-		`UPDATE "rocpd_regionID" SET start = 1.5 WHERE id = 1`:                                     {11, "1 rows without usable times"},
-		`UPDATE "rocpd_kernel_dispatchID" SET pid = 7`:                                             {7, "5 rows without usable times, or of no process"},
+		`UPDATE "rocpd_regionID" SET start = -5 WHERE id = 1`:                                      {11, "left out 1 rows that have no usable times"},
+		`UPDATE "rocpd_regionID" SET "end" = start - 1 WHERE id = 1`:                               {11, "left out 1 rows that have no usable times"},
+		`UPDATE "rocpd_regionID" SET "end" = 9223372036854775807 WHERE id = 1`:                     {11, "left out 1 rows that have no usable times"},
+		`UPDATE "rocpd_regionID" SET start = 'soon' WHERE id = 1`:                                  {11, "left out 1 rows that have no usable times"},
+		`UPDATE "rocpd_regionID" SET start = 1.5 WHERE id = 1`:                                     {11, "left out 1 rows that have no usable times"},
+		`UPDATE "rocpd_kernel_dispatchID" SET pid = 7`:                                             {7, "left out 5 rows that have no usable times or no process"},
 		`UPDATE "rocpd_kernel_dispatchID" SET event_id = NULL`:                                     {12, "5 of 6 GPU rows have no launching call"},
 		`UPDATE "rocpd_kernel_dispatchID" SET kernel_id = 99, agent_id = -7`:                       {12, "launching call"},
 		`UPDATE "rocpd_eventID" SET extdata = '{"message": '`:                                      {12, "launching call"},

@@ -221,7 +221,7 @@ func recognise(paths []string) (found []*Format, err error) {
 		format := match(f)
 		if format == nil || format == &torchTrace {
 			if what, advice := f.stranger(); what != "" {
-				return nil, refused(advice, "%s: %s, no trace", path, what)
+				return nil, refused(advice, "%s: %s, not a trace", path, what)
 			}
 		}
 		if format == nil {

@@ -58,7 +58,7 @@ func (e *Error) Error() string { return e.Path + ": " + e.Msg }
 // Hint says what to do next, "" where there is nothing to say.
 func (e *Error) Hint() string { return e.Fix }
 
-const damaged = "copy the file again, or write it again ('nsys export'); 'sqlite3 FILE \"PRAGMA quick_check\"' tells where it is broken"
+const damaged = "copy the file again, or let the profiler write it again; 'sqlite3 FILE \"PRAGMA quick_check\"' shows where it is broken"
 
 // DB is an open database. One goroutine at a time uses it; open one for each.
 type DB struct {

@@ -21,7 +21,7 @@ func (res *Result) Document() *report.Document {
 	if res.Stop.Reason != nil {
 		first.Say("%s: %s.", report.Strong("Stop"), *res.Stop.Reason)
 	} else {
-		first.Say("%s: no reason to stop holds.", report.Strong("Go on"))
+		first.Say("%s: no stop condition is met.", report.Strong("Go on"))
 	}
 	for _, w := range res.Warnings {
 		first.Note(report.Warn, "%s", w)
@@ -187,7 +187,7 @@ func (m Metric) show(x float64) string {
 func (res *Result) benchmarkSection(d *report.Document) {
 	s := d.Section("Summary: benchmark")
 	if len(res.Summary.Benchmark) == 0 {
-		s.Say("Not measured on both the baseline and a later round: whether throughput followed is not known.")
+		s.Say("No benchmark of both the baseline and a later round: whether throughput followed is unknown.")
 		return
 	}
 	t := s.Table("", report.Column{Title: "metric"}, report.Column{Title: "baseline", Right: true}, report.Column{Title: "final", Right: true},

@@ -232,7 +232,7 @@ func TestFewRunsWithoutCPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := slices.ContainsFunc(rep.Warnings, func(w string) bool { return strings.Contains(w, "it is not recorded on which one") })
+		said := slices.ContainsFunc(rep.Warnings, func(w string) bool { return strings.Contains(w, "the CPU was not recorded") })
 		p := rep.Idle.Placement
 		if (len(p) == 1) != known || said == known {
 			t.Fatalf("%d runs without: %+v, warnings %q", unknown, p, rep.Warnings)

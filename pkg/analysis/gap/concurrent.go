@@ -92,7 +92,7 @@ const maxFar = 0.1
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {
-		parts = append(parts, fmt.Sprintf("came to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
+		parts = append(parts, fmt.Sprintf("moved to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
 	}
 	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
 	if far {
@@ -114,5 +114,5 @@ func (p *Placement) crossings() string {
 	if p.Crossings == nil || *p.Crossings == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d of %d times in another socket)", *p.Crossings, p.Migrations)
+	return fmt.Sprintf(" (%d of %d times to another socket)", *p.Crossings, p.Migrations)
 }
