@@ -150,7 +150,10 @@ type Upstream struct {
 	Quiet bool // a filter after this one will notice, too
 }
 
+// Error is the text of the error that it holds.
 func (e *Upstream) Error() string { return e.Err.Error() }
+
+// Unwrap returns that error.
 func (e *Upstream) Unwrap() error { return e.Err }
 
 // FromPipe reports whether standard input is a pipe.

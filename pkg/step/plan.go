@@ -146,6 +146,7 @@ type NotFound struct {
 	Ranks []int32
 }
 
+// Error says what the stream lacks.
 func (e *NotFound) Error() string { return e.Msg }
 
 // Hint tells what to do about it.

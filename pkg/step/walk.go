@@ -41,6 +41,7 @@ type Walker struct {
 // could not be identified.
 type Unclear event.Error
 
+// Error names the rank.
 func (e *Unclear) Error() string { return e.Msg }
 
 // Hint tells what to do about it.

@@ -77,7 +77,7 @@
 // Lines of Python ([PythonLine]) divide the time of a cause and range by samples of Python
 // functions, whatever the why: the profiler stops a thread to take one.
 //
-// Shares of families of functions (package symbol) over several strata are weighted by
+// Shares of families of functions (package cudaname) over several strata are weighted by
 // the strata's times, and have intervals ([stat.Shares]) for what was in this window;
 // without 30 independent samples there is none.
 //

@@ -26,7 +26,7 @@ type Running struct {
 
 // Family is the part of time on a CPU that functions of one family took, by samples.
 type Family struct {
-	Family string  `json:"family"` // as package symbol names it
+	Family string  `json:"family"` // as package cudaname names it
 	Share  float64 `json:"share"`  // 0 to 1
 	Low    float64 `json:"low"`    // the lower end of its 95 % interval
 	High   float64 `json:"high"`   // the upper end of that

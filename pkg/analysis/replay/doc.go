@@ -6,7 +6,7 @@
 // carries its own new time for each of them. A first pass finds what the run says of itself
 // (latencies, which record a wait for an event is for), a second one moves.
 //
-// # Host (host.go)
+// # Host (thread.go)
 //
 // The time between two points of a thread (starts and ends of calls, ranges, calls of the
 // operating system) keeps its length times its factor. Factors of changes multiply; where

@@ -53,6 +53,7 @@ type Error struct {
 	Fix  string // what to do, "" where there is nothing to say
 }
 
+// Error names the file and what is wrong with it.
 func (e *Error) Error() string { return e.Path + ": " + e.Msg }
 
 // Hint says what to do next, "" where there is nothing to say.

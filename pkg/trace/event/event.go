@@ -123,6 +123,7 @@ var Kinds = []string{
 // KindCode returns the kind of that name, -1 for a name that is none.
 func KindCode(name string) Kind { return Kind(slices.Index(Kinds, name)) }
 
+// String is the name of the kind in streams.
 func (k Kind) String() string { return name(Kinds, int32(k)) }
 
 // GPUKinds are the kinds of what a GPU did.
@@ -230,6 +231,7 @@ func (s ClassSet) Has(c Class) bool { return s>>uint32(c)&1 != 0 }
 // ClassCode returns the class of that name, -1 for a name that is none.
 func ClassCode(name string) Class { return Class(slices.Index(Classes, name)) }
 
+// String is the name of the class in streams.
 func (c Class) String() string { return name(Classes, int32(c)) }
 
 // IsCollective reports whether it is a kernel by which ranks exchange data.
@@ -248,6 +250,7 @@ const (
 // Phases names the values of column phase.
 var Phases = []string{Context: "context", Generation: "generation", Unknown: "unknown"}
 
+// String is the name of the phase in streams.
 func (p Phase) String() string { return name(Phases, int32(p)) }
 
 // name returns the name of a code, which may be none of the list.

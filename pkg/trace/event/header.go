@@ -207,6 +207,7 @@ type Error struct {
 	Advice string // what to do about it, one line
 }
 
+// Error is the message without its advice.
 func (e *Error) Error() string { return e.Msg }
 
 // Hint tells what to do about it.

@@ -47,6 +47,7 @@ type FileError struct {
 	Err error  // of the file system
 }
 
+// Error names the folder of the temporary file.
 func (e *FileError) Error() string { return "temporary file in " + e.Dir + ": " + e.Err.Error() }
 
 // Unwrap returns the error of the file system.
