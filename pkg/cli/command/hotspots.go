@@ -71,7 +71,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "sum", Usage: "the files are parts of one run, not ranks: add them up", Default: false},
 	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkWhole("steps")},
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
-	{Name: "source", Usage: "read source lines that a profile lacks from files below `DIR`, also for rows", File: cli.Reads},
+	{Name: "source", Usage: "read the source lines that a profile lacks from files below `DIR`; rows have them, too", File: cli.Reads},
 	{Name: "evidence", Usage: "rank lines by gain with a trace as `FILE` (several ranks: separated by commas, or a pattern), by GPU wait with the JSON of verdict, diff or gaps (- for standard input)", File: cli.Reads},
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "read what each round changed from the TOML or JSON `FILE`", File: cli.Reads},
