@@ -202,7 +202,7 @@ func TestQuotaRecorded(t *testing.T) {
 			"doctor": call(t, nil, "nsys2arrow", "--doctor", path), "gaps": call(t, nil, "gaps", path), "in the pipe": call(t, stream, "gaps"),
 			"verdict": call(t, nil, "verdict", path), "verdict in the pipe": call(t, stream, "verdict"), "verdict of metrics": call(t, must(t, stream, "metrics"), "verdict"),
 		} {
-			if strings.Contains(out.stdout, "as a CPU quota has it") != want {
+			if strings.Contains(out.stdout, "as under a CPU quota") != want {
 				t.Errorf("%s of %s: %s", command, name, out.stdout)
 			}
 		}
