@@ -44,8 +44,14 @@ func TestVerdictAddsUp(t *testing.T) {
 				has(fmt.Sprintf("- %s: healthy. The GPUs are idle %.1f %% of the time", title, 100*idle))
 				return
 			}
-			has(fmt.Sprintf("- %s: the GPUs are idle %.1f %% of the time. Input preparation accounts for %.1f %% of that. Removing all idle time would give at most %s times the tokens/s",
-				title, 100*idle, 100*f.Metrics["host_prep_idle_attribution"], threeDigits(1/(1-idle))))
+			removing, lost := "Removing all idle time", idle
+			if w := f.Reported.Waits; w != nil {
+				if lost += *w; *w >= 0.01 {
+					removing = fmt.Sprintf("They wait in collectives for a late rank another %.1f %%. Removing both", 100**w)
+				}
+			}
+			has(fmt.Sprintf("- %s: the GPUs are idle %.1f %% of the time. Input preparation accounts for %.1f %% of that. %s would give at most %s times the tokens/s",
+				title, 100*idle, 100*f.Metrics["host_prep_idle_attribution"], removing, threeDigits(1/(1-lost))))
 		}
 		meaning("Benchmark window", benchmark)
 		walls, from, to := stepsOf(t, c.args[0])
@@ -84,12 +90,16 @@ type scopeFigures struct {
 	Crossed    int                `json:"crossed_count"`
 	Applicable int                `json:"applicable_count"`
 	Metrics    map[string]float64 `json:"metrics"`
+	Reported   struct {
+		Waits *float64 `json:"collective_wait_ratio"`
+	}
 }
 
 // verdictFigures returns what verdict says of the benchmark window, and of the phases.
 func verdictFigures(t *testing.T, args []string) (benchmark scopeFigures, phases map[string]scopeFigures) {
 	t.Helper()
 	var all struct {
+		scopeFigures
 		Metrics map[string]float64      `json:"aggregate_metrics"`
 		Details map[string]*bool        `json:"crossed_details"`
 		Phases  map[string]scopeFigures `json:"phases"`
@@ -97,7 +107,7 @@ func verdictFigures(t *testing.T, args []string) (benchmark scopeFigures, phases
 	if err := json.Unmarshal(must(t, nil, "verdict", append(args, "--format", "json")...), &all); err != nil {
 		t.Fatal(err)
 	}
-	benchmark = scopeFigures{Verdict: "NO", Metrics: all.Metrics}
+	benchmark = scopeFigures{Verdict: "NO", Metrics: all.Metrics, Reported: all.Reported}
 	for _, over := range all.Details {
 		if over != nil {
 			benchmark.Applicable++

@@ -187,9 +187,10 @@ func (c *reader) name() {
 	if settled < explains*f.host && len(moved) > 0 {
 		for i := range c.Operations {
 			r := &c.Operations[i]
-			longer := r.went(f.sign) && c.ownWork(r) && r.itself()
-			if longer && c.hostLeads() && !slices.ContainsFunc(all, func(n named) bool { return n.title == causeTitle("host:"+r.Name) }) {
-				all, moved = append(all, named{causeTitle("host:" + r.Name), r, nil}), nil
+			if r.went(f.sign) && c.ownWork(r) && r.itself() && c.hostLeads() {
+				title := causeTitle("host:" + r.Name)
+				all = slices.DeleteFunc(all, func(n named) bool { return n.title == title }) // its idle time, of which most is elsewhere
+				all, moved = append(all, named{title, r, nil}), nil
 			}
 		}
 	}
