@@ -42,7 +42,7 @@ func (c *computer) report() (*Report, error) {
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
 	rep.Straggler = c.stragglerReport(views)
-	rep.Waits = c.waitReport(rep)
+	rep.Waits = c.waits.report(rep, &c.texts, c.match != nil && c.match.Estimated)
 	found := c.evidence(views)
 	found.running(rep)
 	rep.Idle.Python = found.pythonLines(rep.Idle.TotalUs, found.strata)
@@ -63,7 +63,7 @@ func (c *computer) report() (*Report, error) {
 	if c.opt.Stacks {
 		rep.Stacks = found.stacks(views)
 		if rep.Waits != nil {
-			rep.Stacks = append(rep.Stacks, c.waitStacks()...)
+			rep.Stacks = append(rep.Stacks, c.waits.stacks(&c.texts)...)
 		}
 	}
 	if c.opt.Series {
@@ -244,7 +244,7 @@ func (c *computer) gapReport(views []*view) Gaps {
 
 // topGap is one of the longest gaps as the report has it: numbers become names, and parts of
 // one cause are added up, the largest first.
-func (c *computer) topGap(g *topGap) TopGap {
+func (c *texts) topGap(g *topGap) TopGap {
 	t := TopGap{
 		GapUs: us(g.gap), Previous: c.kernels.text(g.previous), Next: c.kernels.text(g.next),
 		Rank: g.rank, Device: g.device, Stream: g.stream, StartNs: g.start, Call: c.kernels.text(g.call),

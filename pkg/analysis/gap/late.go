@@ -64,7 +64,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 const maxSends = 2
 
 // pipeline reports whether all that ranks have in common is what stages of a pipeline send.
-func (c *computer) pipeline(res *straggler.Result) bool {
+func (c *texts) pipeline(res *straggler.Result) bool {
 	n := 0
 	for _, name := range res.PerName {
 		if n += name.Count; !strings.Contains(c.kernels.text(name.Name), "SendRecv") {

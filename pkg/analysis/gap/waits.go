@@ -140,31 +140,31 @@ func (w *waiting) add(m *collective.Member, parts map[waitPart]int64) {
 	}
 }
 
-// waitReport lists waits by cause, nil where those of any rank are not known: rows of whole graphs
+// report lists waits by cause, nil where those of any rank are not known: rows of whole graphs
 // hide collectives.
-func (c *computer) waitReport(rep *Report) *Waits {
-	unknown := func(w *waiting) bool { return w == nil || !w.known }
-	if c.waits == nil || rep.Graph.Whole > 0 || slices.ContainsFunc(c.waits.ranks, unknown) {
+func (w *waitSums) report(rep *Report, c *texts, estimated bool) *Waits {
+	unknown := func(one *waiting) bool { return one == nil || !one.known }
+	if w == nil || rep.Graph.Whole > 0 || slices.ContainsFunc(w.ranks, unknown) {
 		return nil
 	}
 	window, steps := rep.Idle.WindowUs, rep.Idle.Steps
 	byName := map[string]int64{}
 	total := int64(0)
-	for of, ns := range c.waits.parts {
+	for of, ns := range w.parts {
 		total += ns
 		byName[c.waitCause(of.key)] += ns
 	}
-	w := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: c.match.Estimated, Causes: []WaitCause{}}
+	all := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: estimated, Causes: []WaitCause{}}
 	if window > 0 {
-		w.Share = w.TotalUs / window
+		all.Share = all.TotalUs / window
 	}
 	for name, ns := range byName {
 		if ns > 0 {
-			w.Causes = append(w.Causes, WaitCause{name, ns, us(ns), ratio(ns, total), perStep(us(ns), steps)})
+			all.Causes = append(all.Causes, WaitCause{name, ns, us(ns), ratio(ns, total), perStep(us(ns), steps)})
 		}
 	}
-	slices.SortFunc(w.Causes, func(a, b WaitCause) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause)) })
-	return w
+	slices.SortFunc(all.Causes, func(a, b WaitCause) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause)) })
+	return all
 }
 
 // waitCause names what a part of the waits is due to.
@@ -178,9 +178,9 @@ func (c *texts) waitCause(k collective.Key) string {
 	return c.sites.CauseName(idle.Key(k))
 }
 
-// waitStacks returns the waits as stacks, which add up to them, in ns.
-func (c *computer) waitStacks() (stacks []figure.Stack) {
-	for of, ns := range c.waits.parts {
+// stacks returns the waits as stacks, which add up to them, in ns.
+func (w *waitSums) stacks(c *texts) (stacks []figure.Stack) {
+	for of, ns := range w.parts {
 		stacks = append(stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
 	}
 	return stacks

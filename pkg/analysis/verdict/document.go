@@ -378,9 +378,10 @@ func (s *Scope) idleBy() string {
 	return fmt.Sprintf(" Input preparation accounts for %s of that.", percent(v))
 }
 
-// waits is the share of time in which the GPUs wait in collectives, 0 where that is not known.
+// waits is the share of time in which the GPUs wait in collectives, 0 where that is not known or
+// not worth saying.
 func (s *Scope) waits() float64 {
-	if w := s.value[collectiveWait]; w != nil {
+	if w := s.value[collectiveWait]; w != nil && *w >= worthSaying {
 		return *w
 	}
 	return 0
@@ -389,7 +390,7 @@ func (s *Scope) waits() float64 {
 // removing begins a sentence on what it would bring if the GPUs were never idle, and never waited
 // in collectives where they do.
 func (s *Scope) removing() string {
-	if w := s.waits(); w >= worthSaying {
+	if w := s.waits(); w > 0 {
 		return fmt.Sprintf(" They wait in collectives for a late rank another %s. Removing both", percent(&w))
 	}
 	return " Removing all idle time"
