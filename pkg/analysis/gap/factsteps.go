@@ -273,7 +273,7 @@ func (f *gathering) pauses() map[string]bool {
 		paused[cause.Cause] += cause.Us
 		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
 			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usualStep(f.views), "cause_share": cause.Us / g.IdleUs}}
-		f.inPause(&one, cause.Cause)
+		f.inPause(&one, cause, &g)
 		f.add(one)
 	}
 	for _, c := range f.rep.Idle.Causes {
@@ -306,7 +306,8 @@ func usualStep(views []*view) float64 {
 }
 
 // inPause says what the host did in a pause, for the most part, and what to do about it.
-func (f *gathering) inPause(one *findings.Fact, cause string) {
+func (f *gathering) inPause(one *findings.Fact, most CausePart, g *TopGap) {
+	cause := most.Cause
 	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(cause), "find out what the host did then")
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause })
 	name, host := strings.CutPrefix(cause, hostPrefix)
@@ -321,6 +322,7 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 		f.holding(one)
 	case host:
 		inRange(one, name, &f.rep.Idle.Causes[k])
+		ranThere(one, name, most.Us, f.found.during(g.Rank, cause, g.StartNs, g.StartNs+int64(g.GapUs*1e3)))
 		return
 	case cause == idle.Untraced.String():
 		one.Names["what"] = "the launching thread is in no recorded range or call"
@@ -348,12 +350,17 @@ func inRange(one *findings.Fact, name string, c *Cause) {
 		}
 	}
 	for _, w := range c.Why {
-		for _, family := range w.Families {
-			fact := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Numbers: map[string]float64{"low_share": family.Low}}
-			if does := findings.Does(&fact); does != "" && 2*family.Us >= c.Us {
-				one.Names["what"] = "launching threads " + does + " in " + name + ", according to CPU samples"
-				one.Names["remedy"] = findings.Treatment(&fact)
-			}
+		ranThere(one, name, c.Us, w.Families)
+	}
+}
+
+// ranThere says what samples show that a launching thread did in a range for most of some time, us.
+func ranThere(one *findings.Fact, name string, whole float64, families []Family) {
+	for _, family := range families {
+		fact := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Numbers: map[string]float64{"low_share": family.Low}}
+		if does := findings.Does(&fact); does != "" && 2*family.Us >= whole {
+			one.Names["what"] = "launching threads " + does + " in " + name + ", according to CPU samples"
+			one.Names["remedy"] = findings.Treatment(&fact)
 		}
 	}
 }

@@ -69,6 +69,68 @@ func (p *pool) add(f *found) {
 	p.counts = append(p.counts, f.drawn)
 }
 
+// order returns the strata in an order.
+func (e *evidence) order() []stratum {
+	return slices.SortedFunc(maps.Keys(e.strata), func(a, b stratum) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
+	})
+}
+
+// during returns the families that a launching thread of a rank ran in a pause, in a cause of idle
+// time: of the samples in it alone, as how samples come elsewhere says nothing of a time that was
+// sampled throughout. Its parts are cut into pieces of as many samples as a share takes, which
+// are to be as even as the parts of many gaps are elsewhere.
+func (e *evidence) during(rank int32, cause string, from, to int64) []Family {
+	var most *pool
+	for _, of := range e.order() {
+		f := e.strata[of]
+		key, why := e.sites.Undivided(of.key)
+		if of.rank != rank || why == idle.None || !why.OnCPU() || e.sites.CauseName(key) != cause {
+			continue
+		}
+		p := &pool{}
+		var counts stat.Counts
+		for samples := f.samples; len(samples) > 0; {
+			n := 1
+			for n < len(samples) && samples[n].from == samples[0].from {
+				n++
+			}
+			if samples[0].from < to && samples[0].to > from {
+				p.cut(samples[:n], &counts)
+			}
+			samples = samples[n:]
+		}
+		if p.counts = append(p.counts, counts); most == nil || len(p.drawn) > len(most.drawn) {
+			most = p
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	list, _ := most.families()
+	return list
+}
+
+// cut adds the samples of one part of a gap, as those of pieces of it.
+func (p *pool) cut(samples []sample, counts *stat.Counts) {
+	first := &samples[0]
+	length, pieces := first.to-first.from, max(1, len(samples)/minSamples)
+	rate := float64(len(samples)) / float64(length)
+	p.ns, p.sampled = p.ns+length, p.sampled+length
+	for k := range pieces {
+		from, to := first.from+length*int64(k)/int64(pieces), first.from+length*int64(k+1)/int64(pieces)
+		n := 0
+		for n < len(samples) && (samples[n].at < to || k+1 == pieces) {
+			s := &samples[n]
+			p.drawn = append(p.drawn, stat.Drawn{Weight: 1 / rate, Part: int32(len(p.lengths)), Kind: int32(s.family), Offset: float32(rate * float64(s.at-from))})
+			n++
+		}
+		samples = samples[n:]
+		counts.Add(n, to-from)
+		p.lengths = append(p.lengths, rate*float64(to-from))
+	}
+}
+
 // maxBursts is by how many times the number of samples in a stretch may vary more than
 // chance has it. Above that a sampler was off for times of which nobody knows what ran in
 // them: intervals would hold for the rest alone.
@@ -115,10 +177,7 @@ func (p *pool) families() (list []Family, unknown string) {
 func (e *evidence) running(rep *Report) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}
-	order := slices.SortedFunc(maps.Keys(e.strata), func(a, b stratum) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
-	})
-	for _, of := range order {
+	for _, of := range e.order() {
 		key, why := e.sites.Undivided(of.key)
 		if why == idle.None || !why.OnCPU() {
 			continue
