@@ -72,11 +72,21 @@ func (c *reader) find() {
 	f.host, f.work, f.uneven = f.sign*c.delta(hostHeld), f.sign*c.delta(workTime), f.sign*c.delta(imbalanceTime)
 	f.other = f.sign*(c.delta(idleTime)+c.delta(waitTime)) - f.host - f.uneven
 	f.balance = stat.Unknown(0)
-	if f.changed {
+	switch {
+	case c.apart():
+		c.Conclusion = Unclear
+	case f.changed:
 		f.balance = c.balance()
 		c.Conclusion = c.cause()
 	}
 	c.name()
+}
+
+// apart reports whether the mean step changed in the other direction than the median, which has the
+// evidence: causes are of the mean, and tell nothing of such a change.
+func (c *Comparison) apart() bool {
+	f := &c.finding
+	return f.changed && f.wall.Name == wallP50 && f.sign*c.summary(wall).delta() < 0
 }
 
 // delta is by how much a figure changed, us.
@@ -155,6 +165,9 @@ func (c *reader) cause() string {
 // last longer are causes, too, or else operations that do.
 func (c *reader) name() {
 	f := &c.finding
+	if c.apart() {
+		return
+	}
 	var all []named
 	causes := c.Causes
 	if len(c.Held) > 0 {

@@ -87,6 +87,9 @@ func (c *Comparison) headline() string {
 			break
 		}
 	}
+	if c.apart() {
+		said += fmt.Sprintf("; the mean changed by %s", change(c.summary(wall).delta()))
+	}
 	if more := c.beside(); more != "" && !c.finding.changed {
 		said += "; " + more
 	}
