@@ -80,7 +80,12 @@ func TestThreads(t *testing.T) {
 		"threads.json": {1, 15}, "threads_held.json": {7, 15},
 		"threads_second.json": {11, 12}, // 10 at the first run of the program on it
 	} {
-		t.Run(name, func(t *testing.T) { testThreads(t, name, set.seed, set.named) })
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "threads.json" {
+				t.Skip("-short takes our own cases")
+			}
+			testThreads(t, name, set.seed, set.named)
+		})
 	}
 }
 
