@@ -16,8 +16,7 @@ type gpu struct {
 	closed int64 // ns of its GPU activity in pieces that are done
 	busy   spans.Growing
 
-	gapStart int64 // of the last idle gap
-	log      *collective.Log
+	log *collective.Log
 }
 
 // add adds the span [t, e). Spans come in the order of their start.

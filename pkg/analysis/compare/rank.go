@@ -226,7 +226,7 @@ func (r *rank) findGPU(device int32) int {
 			return k
 		}
 	}
-	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty, gapStart: none, log: collective.NewLog(r.store.Store)})
+	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty, log: collective.NewLog(r.store.Store)})
 	return len(r.gpus) - 1
 }
 

@@ -17,11 +17,9 @@ const (
 // observeCollective observes an activity of a GPU for the waits in collectives; d is what
 // idle knows of the GPU after it.
 func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class event.Class) {
-	if d.GapEnd == a.Start && d.GapStart != g.gapStart {
-		if g.gapStart = d.GapStart; d.GapStart >= r.segment {
-			for p := range r.idle.LastGap() {
-				g.log.Idle(collective.Key(r.waits.of(p.Key)), p.Ns)
-			}
+	if r.idle.EndedGap() && d.GapStart >= r.segment {
+		for p := range r.idle.LastGap() {
+			g.log.Idle(collective.Key(r.waits.of(p.Key)), p.Ns)
 		}
 	}
 	if a.Kind != event.Kernel || !class.IsCollective() {

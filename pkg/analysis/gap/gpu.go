@@ -14,7 +14,6 @@ type gpu struct {
 
 	collectives *collective.Log // and what waits in them depend on; nil where nobody asks
 	step        int             // of the last of them
-	gapStart    int64           // of the last gap that it has
 }
 
 // activity is a row of the GPU.

@@ -40,13 +40,11 @@ type WaitCause struct {
 // sinceLast observes an activity of a GPU for what waits in collectives are due to.
 func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	if d.collectives == nil {
-		d.collectives, d.gapStart = collective.NewLog(r.c.store), none
+		d.collectives = collective.NewLog(r.c.store)
 	}
-	if d.GapEnd == a.Start && d.GapStart != d.gapStart {
-		if d.gapStart = d.GapStart; d.GapStart >= r.began {
-			for p := range r.idle.LastGap() {
-				d.collectives.Idle(collective.Key(r.c.sites.WithoutSite(p.Key)), p.Ns)
-			}
+	if r.idle.EndedGap() && d.GapStart >= r.began {
+		for p := range r.idle.LastGap() {
+			d.collectives.Idle(collective.Key(r.c.sites.WithoutSite(p.Key)), p.Ns)
 		}
 	}
 	switch {

@@ -74,7 +74,7 @@ func (r *Rank) Activity(a *Activity) *GPU {
 	}
 	r.last = a.Start
 	first := r.edges.first(&d.edge, a)
-	if a.Start > d.End {
+	if r.ended = a.Start > d.End; r.ended {
 		r.endGap(d, a, first)
 	} else if d.edge.awaited {
 		d.edge.pass(&r.ledger)
@@ -125,6 +125,9 @@ type Part struct {
 	Key Key   // its cause, with its site
 	Ns  int64 // 1 or more
 }
+
+// EndedGap reports whether the last activity ended an idle gap of its GPU: the last one.
+func (r *Rank) EndedGap() bool { return r.ended }
 
 // LastGap goes through what the last idle gap was attributed to, in order; a key may come
 // several times.

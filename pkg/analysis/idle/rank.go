@@ -65,6 +65,7 @@ type Rank struct {
 	unknown   Key // what nobody knows a thread to be doing
 	forgotten int64
 	gap       []lateAttribution // what the last gap was attributed to
+	ended     bool              // the last activity ended it
 	edges     edges
 }
 

@@ -122,13 +122,6 @@ type Times struct {
 	Idle       map[string]float64 // of its idle GPUs, by cause; host:NAME is a range
 }
 
-// Shares of the lateness: what an operation explains at least to be called a cause of it,
-// and what one side explains at least to be called the one.
-const (
-	enoughExcess = 0.1
-	mostExcess   = 0.5
-)
-
 // receives matches host operations in which all ranks but the first wait for it: who is
 // late for that reason has no work to be taken off.
 var receives = regexp.MustCompile(`(?i)broadcast|recv|receive`)

@@ -10,23 +10,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Persistence is the share of steps, or of all lateness, that a rank has to have to be
-// named, and the share of a step's lateness for it to be late in that step and not only last
-// at some collectives, as one rank always is; quiet is the share of steps without such a rank for
-// there to be none, and Kept the correlation of lateness with that of the step before above which
-// ranks are not late in turn but stay behind.
-const (
-	Persistence = 0.8
-	quiet       = 0.5
-	Kept        = 0.5
-)
-
-// What is compared at least.
-const (
-	minSteps   = 8
-	minMatched = 16
-)
-
 // Kind says whether it is always the same rank that is late.
 type Kind string
 
@@ -252,11 +235,6 @@ type spread struct {
 	stride, n       int
 }
 
-const (
-	minAllreduces = 16      // all-reduces are enough
-	maxSpreads    = 1 << 16 // values that are kept
-)
-
 func (s *spread) add(ev *collective.Meeting) {
 	if s.n++; s.stride > 1 && s.n%s.stride != 0 {
 		return
@@ -399,7 +377,7 @@ func (res *Result) conclude() {
 		res.Kind, who = Persistent, most
 	case float64(res.Window-res.ofOne) > quiet*float64(res.Window):
 		return
-	case res.Correlation <= Kept:
+	case res.Correlation <= kept:
 		res.Kind = Rotating
 	}
 	res.Lasting = res.Kind == Persistent && res.lasts(who)
@@ -427,9 +405,6 @@ func (res *Result) lasts(r int) bool {
 	return d.Delta > 0 && d.P < unlikely
 }
 
-// unlikely is how rarely a rank may be named by chance where all are equal.
-const unlikely = 1e-3
-
 // chance is how likely it is that among equal ranks, of which each step has another one
 // late, one is the straggler of as many steps.
 func (res *Result) chance(r int) float64 {
@@ -450,13 +425,6 @@ func tail(n, k int, p float64) (sum float64) {
 	}
 	return sum
 }
-
-// What a rank's share of all lateness needs to be no chance: so many equally late steps
-// that the lateness is worth, and so many standard deviations from an equal share.
-const (
-	minWorth   = 8
-	deviations = 3.5
-)
 
 // concentrated reports whether a share of all lateness is more than a few long waits by
 // chance: one pause of 30 ms may be more than all else.

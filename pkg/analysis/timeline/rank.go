@@ -41,8 +41,7 @@ type rank struct {
 // gpu is a GPU of the rank.
 type gpu struct {
 	*idle.GPU
-	seen int64 // end of its last gap
-	log  *collective.Log
+	log *collective.Log
 }
 
 func newRank(c *Collector, id int32) *rank {
@@ -209,10 +208,9 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 	r.idle.Read(b, i, &a)
 	d := r.gpu(r.idle.Activity(&a))
 	defer r.observeCollective(d, &a, b, i)
-	if d.GapEnd != a.Start || d.seen == a.Start {
+	if !r.idle.EndedGap() {
 		return
 	}
-	d.seen = a.Start
 	at := d.GapStart
 	for part := range r.idle.LastGap() {
 		if d.GapStart >= r.from {
@@ -235,7 +233,7 @@ func (r *rank) gpu(of *idle.GPU) *gpu {
 			return d
 		}
 	}
-	r.gpus = append(r.gpus, &gpu{of, None, collective.NewLog(r.c.store)})
+	r.gpus = append(r.gpus, &gpu{of, collective.NewLog(r.c.store)})
 	return r.gpus[len(r.gpus)-1]
 }
 
