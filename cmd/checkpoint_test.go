@@ -162,7 +162,7 @@ func damage(t *testing.T, path string) {
 func TestKilledCheckpoint(t *testing.T) {
 	moments := 16 // of each of two writers
 	if testing.Short() {
-		moments = 6
+		moments = 3
 	}
 	const size = "30000" // so that much of the time goes into the files' appearing
 	trace := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "1")

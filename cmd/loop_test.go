@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // shaped is what a toy engine is called by the names of a real one.
@@ -171,6 +173,7 @@ func (s *shaped) loop(t *testing.T, python string) (off []string, came []float64
 
 // TestOptimizeDouble: without a trace the benchmark with twice the batch says what it can.
 func TestOptimizeDouble(t *testing.T) {
+	testrun.Whole(t)
 	for _, c := range []struct{ tpot, runs, want string }{
 		{"11", "3", "most of a step does not depend on the batch"},
 		{"19", "3", "most of a step grows with the batch"},

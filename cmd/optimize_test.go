@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // optimizer is a folder in which scripts/optimize.sh works.
@@ -176,6 +178,7 @@ END
 // TestOptimizeRestart stops the loop at every point and goes on: a change that is due,
 // tests that fail, a regression, and rounds on other CPUs.
 func TestOptimizeRestart(t *testing.T) {
+	testrun.Whole(t)
 	o := newOptimizer(t)
 	o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))
 	o.write(t, "fast.sh", canned("_schedule", "3", "state = pickle.dumps(self.requests)"))
@@ -237,6 +240,7 @@ func TestOptimizeRestart(t *testing.T) {
 // TestOptimizeGivesUp: a change whose tests failed and that was taken back is a failed attempt with its
 // reason and its diff, and the next one is a round of its own.
 func TestOptimizeGivesUp(t *testing.T) {
+	testrun.Whole(t)
 	for _, git := range []bool{false, true} {
 		o := newOptimizer(t)
 		o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))

@@ -13,6 +13,7 @@ import (
 // are read one after the other, whatever their steps are found by, also where they cannot
 // be found, in one report and in one for each rank.
 func TestSideBySide(t *testing.T) {
+	testrun.Whole(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, by := range []string{"auto", "nvtx", "graph"} {
 		for _, split := range []bool{false, true} {

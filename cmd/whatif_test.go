@@ -28,7 +28,7 @@ func TestWhatifNothing(t *testing.T) {
 		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
 	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
-	for _, text := range texts {
+	for _, text := range texts[:testrun.Few(6, len(texts), len(texts))] {
 		traces = append(traces, generate(t, "--text", text))
 	}
 	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {

@@ -32,6 +32,7 @@ func watch(t *testing.T, change func(*sim.Config)) *threadWatch {
 // A limit on CPU time is found, with the threads that it stops, and nothing else that takes
 // threads off their CPU is one.
 func TestLimited(t *testing.T) {
+	testrun.Whole(t)
 	for _, kind := range sim.HostCauses {
 		for _, us := range []float64{3000, 25_000} {
 			w := watch(t, func(c *sim.Config) {

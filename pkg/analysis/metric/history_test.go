@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // noises have the variance 1.
@@ -41,6 +43,7 @@ func simulate(r *rand.Rand, noise func(*rand.Rand) float64, n, since int, shift 
 // TestFalseAlarms wants nights on which nothing changed to be called worse as seldom as
 // promised, and changes to be found.
 func TestFalseAlarms(t *testing.T) {
+	testrun.Whole(t)
 	const nights = 1000
 	for name, noise := range noises {
 		for _, n := range []int{6, 9, 15, 31} {
@@ -146,6 +149,7 @@ func redNights(runs []HistoryRun, first int) (red int) {
 // TestNights: hardly a night is red without a change, a step of 8 % is found in its first
 // night after five, a slow drift within fifteen nights.
 func TestNights(t *testing.T) {
+	testrun.Whole(t)
 	same := func(int) float64 { return 1 }
 	r := rand.New(rand.NewPCG(27, 5))
 	const years = 10

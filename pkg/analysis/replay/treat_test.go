@@ -26,6 +26,7 @@ func hosts(t *testing.T, c sim.Config) event.Source {
 // TestTreatments has each way to treat a run, on runs with what it is for: the gain is what a
 // step takes less in the run of the same seed without.
 func TestTreatments(t *testing.T) {
+	testrun.Whole(t)
 	lost := func(kind string) func(*sim.Config) {
 		return func(c *sim.Config) { c.Why = sim.HostCause{Kind: kind, US: 700} }
 	}

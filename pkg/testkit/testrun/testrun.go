@@ -44,6 +44,14 @@ func Few(short, some, all int) int {
 	return some
 }
 
+// Whole skips a test with -short: one that takes seconds, and of what others try, too.
+func Whole(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes seconds: not with -short")
+	}
+}
+
 // kept is how many simulated runs are remembered: tests that ask several things
 // of a run ask them one after the other.
 const kept = 16
