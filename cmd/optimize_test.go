@@ -99,6 +99,7 @@ func python() string {
 // TestOptimize runs the whole loop on a toy engine with three planted wastes: it finds
 // them in the order of their time, and the summary has what the changes gained.
 func TestOptimize(t *testing.T) {
+	testrun.Whole(t)
 	py := python()
 	if py == "" {
 		t.Skip("no Python with line_profiler: apt-get install python3-line-profiler")
