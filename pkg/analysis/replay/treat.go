@@ -134,13 +134,14 @@ type passes struct {
 	at    []int   // by process: the step of the last unit
 	last  []int32 // by process: the thread of the open pass, -1 for none
 	open  []forward
+	ahead []bool // by process: the open pass, or the one to come, is that of the next step
 	kinds [][]step.Kind
 }
 
 // newPasses returns none.
 func newPasses(t *Trace) *passes {
 	n := len(t.processes)
-	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), kinds: make([][]step.Kind, n)}
+	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), ahead: make([]bool, n), kinds: make([][]step.Kind, n)}
 	for k, r := range t.ranks {
 		if r != nil {
 			for _, s := range r.Steps.Between(0, r.Steps.Len()) {
@@ -154,16 +155,25 @@ func newPasses(t *Trace) *passes {
 	return p
 }
 
-// unit observes a unit, and the call that launched it.
-func (p *passes) unit(process int32, r *row) {
+// unit observes a unit, and the call that launched it. What samples, or brings tokens back, ends a
+// pass: steps that begin with an all-reduce kernel hold the first kernels of the next one's.
+func (p *passes) unit(process int32, r *row, sampled bool) {
 	steps := p.steps[process]
 	for p.at[process] < len(steps) && r.start >= steps[p.at[process]].Until {
-		p.end(process)
+		if !p.ahead[process] {
+			p.end(process)
+		}
+		p.ahead[process] = false
 		p.at[process]++
 	}
 	k := p.at[process]
 	if len(steps) > 0 && (k == len(steps) || steps[k].Ctx > 0 || steps[k].Start > r.start) {
+		p.last[process] = -1
 		return
+	}
+	if sampled {
+		p.end(process)
+		p.ahead[process] = true
 	}
 	if r.node || r.kind != event.Kernel || !Capturable(r.class) || r.launcher < 0 {
 		return

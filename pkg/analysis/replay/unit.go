@@ -208,7 +208,7 @@ func (g *gpu) add(p *process, r *row) {
 		g.rankFactors(u)
 	}
 	if g.learn != nil {
-		g.learn.passes.unit(u.process, r)
+		g.learn.passes.unit(u.process, r, u.samples || u.toHost)
 	}
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
