@@ -11,31 +11,30 @@ import (
 // attribution is the idle time of one rank by step, cause and site.
 type attribution struct {
 	*idle.Rank
-	step []int32 // of each slice, noStep: none
+	step []int32 // of each slice; noStep: none, pending: the end of the open step will tell
 }
 
-// Groups of slices: all that belong to steps are in one.
-const inSteps = 0
+// pending is the step of slices of which it is not known yet whether they are the open one's.
+const pending = -2
 
 // begin begins a slice.
 func (a *attribution) begin(s steps.Slice) {
-	group := idle.NoGroup
-	switch s.Place {
-	case steps.InStep:
-		group = inSteps
-	case steps.Pending:
-		group = idle.Pending
+	k := a.Cut(s.Start, s.Place != steps.Outside)
+	if a.step = append(a.step[:k], s.Step); s.Place == steps.Pending {
+		a.step[k] = pending
 	}
-	k := a.Cut(s.Start, group)
-	a.step = append(a.step[:k], s.Step)
 }
 
 // endStep settles whose the pending slices are.
-func (a *attribution) endStep(owner steps.Owner) {
+func (a *attribution) endStep(step int, owner steps.Owner) {
+	own := int32(noStep)
 	if owner == steps.StepOwner {
-		a.Settle(inSteps)
-	} else {
-		a.Settle(idle.NoGroup)
+		own = int32(step)
+	}
+	for k := len(a.step) - 1; k >= 0 && a.step[k] < 0; k-- {
+		if a.step[k] == pending {
+			a.step[k] = own
+		}
 	}
 }
 

@@ -127,13 +127,13 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 }
 
 // EndStep ends a step, of which everything is known now.
-func (r *rank) EndStep(_ int, owner steps.Owner) {
+func (r *rank) EndStep(k int, owner steps.Owner) {
 	s, known := r.steps.Last(), r.walk.Steps.Last()
 	if owner == steps.StepOwner {
 		s.busy += r.pending
 	}
 	r.pending = 0
-	r.idle.endStep(owner)
+	r.idle.endStep(k, owner)
 	s.period, s.extent, s.cut = known.Period(), known.End-known.Start, !known.Whole
 	s.work = known.Work
 	s.ctx, s.gen, s.phase = int32(min(known.Ctx, math.MaxInt32)), int32(min(known.Gen, math.MaxInt32)), known.Phase

@@ -85,8 +85,8 @@ func (t *gapTally) insert(g *topGap, n int) {
 	t.top[i-1] = g
 }
 
-// reset forgets all gaps, and keeps the memory of the longest.
-func (t *gapTally) reset() { *t = gapTally{top: t.top[:0]} }
+// emptied is a tally without gaps, with the memory of the longest.
+func (t *gapTally) emptied() gapTally { return gapTally{top: t.top[:0]} }
 
 // merge adds the gaps of u, whose n longest are kept.
 func (t *gapTally) merge(u *gapTally, n int) {
@@ -185,27 +185,29 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 
 // tallyOf returns where a gap counts: between the end of an activity and the start
 // of the next, both of which may be at the very limits of a window.
-// Where the window's end is not known yet the gap waits in pending: it is the segment's, or
+// Where the window's end is not known yet the gap waits with what is pending: it is the segment's, or
 // one across segments, as the next step says.
 func (r *rank) tallyOf(end, start int64) *gapTally {
+	of := scope{between, noPhase, false}
 	if r.tracing() {
-		if from, to, ok := r.walk.TraceWindow(); ok && from <= end && start <= to {
-			return &r.trace.gaps
+		if from, to, ok := r.walk.TraceWindow(); !ok || end < from || to < start {
+			return nil
 		}
-		return nil
-	}
-	if len(r.walk.Segments) == 0 || end < r.walk.Segments[0].Start {
-		return nil
-	}
-	inside := end >= r.walk.Segments[len(r.segments)-1].Start
-	if start > r.walk.SegmentEnd() {
-		if inside {
-			return &r.pending.gaps
+		of = scope{outside, noPhase, true}
+	} else {
+		last := len(r.walk.Segments) - 1
+		if last < 0 || end < r.walk.Segments[0].Start {
+			return nil
 		}
-		return &r.pending.across
+		inside := end >= r.walk.Segments[last].Start
+		switch late := start > r.walk.SegmentEnd(); {
+		case late && inside:
+			return &r.held[0].gaps
+		case late:
+			return &r.across
+		case inside:
+			of.segment = int32(last)
+		}
 	}
-	if inside {
-		return &r.segments[len(r.segments)-1].gaps
-	}
-	return &r.between.gaps
+	return &r.bins[r.binOf(of)].gaps
 }

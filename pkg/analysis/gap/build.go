@@ -199,15 +199,14 @@ func perStep(x float64, steps int64) *float64 {
 	return new(x / float64(steps))
 }
 
-// gapReport lists buckets and the longest gaps. Gaps of segments outside of the report's
-// window are none of them: v.segments are those that count. Shares are of the time in all
+// gapReport lists buckets and the longest gaps in the window. Shares are of the time in all
 // gaps, and the dominant bucket is the one with most time, not with most gaps. Streams of a
 // GPU have gaps side by side, so that the sum may be more than its idle time.
 func (c *computer) gapReport(views []*view) Gaps {
 	var all gapTally
 	for _, v := range views {
-		for _, s := range v.segments {
-			all.merge(&s.gaps, c.opt.Top)
+		for b := range v.eachBin() {
+			all.merge(&b.gaps, c.opt.Top)
 		}
 	}
 	gaps := Gaps{Buckets: []Bucket{}, Top: []TopGap{}}

@@ -31,17 +31,14 @@ func (c *computer) idleReport(views []*view) Idle {
 			}
 			rep.Outside = &o
 		}
-		for k := range v.scopes {
-			if v.has(&v.scopes[k]) {
-				window += v.sums[k].ns * gpus
+		for b := range v.eachBin() {
+			window += b.ns * gpus
+		}
+		for _, t := range v.total {
+			if whole.add(t.key, t.ns); t.inter {
+				inter += t.ns
 			}
 		}
-		v.eachTotal(func(_ *scope, t *idle.Total) {
-			whole.add(t.Key, t.Ns)
-			if t.Inter {
-				inter += t.Ns
-			}
-		})
 	}
 	if rep.Steps > 0 {
 		rep.InterStepUs = new(us(inter))
@@ -66,10 +63,12 @@ func (c *computer) phaseReport(views []*view) []PhaseIdle {
 	var window, steps [noPhase]int64
 	for _, v := range views {
 		gpus := int64(len(v.gpus))
-		v.eachStepTotal(func(of *scope, t *idle.Total) { sums[of.phase].add(t.Key, t.Ns) })
-		for k := range v.scopes {
-			if of := &v.scopes[k]; v.ofStep(of) {
-				window[of.phase] += v.sums[k].ns * gpus
+		for _, t := range v.totals(v.stepsEnd(), v.ofStep) {
+			sums[t.phase].add(t.key, t.ns)
+		}
+		for _, b := range v.bins {
+			if v.ofStep(&b.scope) && b.phase < noPhase {
+				window[b.phase] += b.ns * gpus
 			}
 		}
 		for _, s := range v.counted() {

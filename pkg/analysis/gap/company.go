@@ -88,20 +88,19 @@ func timesOf(views ...*view) *times {
 	var t times
 	var waits, window []stat.Span
 	for _, v := range views {
-		v.idle.EachWait(func(group int, from, to int64) {
-			if v.has(&v.scopes[group]) {
+		v.idle.EachWait(func(slice int, from, to int64) {
+			if v.hasSlice(slice) {
 				waits, t.waited = append(waits, stat.Span{From: from, To: to}), t.waited+to-from
 			}
 		})
-		v.idle.EachSlice(func(group int, from, to int64) {
-			if v.has(&v.scopes[group]) {
+		for k := range v.slices {
+			if v.hasSlice(k) {
+				from, to := v.idle.Bounds(k)
 				window = append(window, stat.Span{From: from, To: to})
 			}
-		})
-		for k := range v.scopes {
-			if v.has(&v.scopes[k]) {
-				t.length += v.sums[k].ns
-			}
+		}
+		for b := range v.eachBin() {
+			t.length += b.ns
 		}
 	}
 	t.waits, t.window = newCover(waits), newCover(window)

@@ -112,8 +112,8 @@ func (c *computer) graphReport(views []*view) CoverageReport {
 		if steps += v.steps; step.LostReplays(started.GraphLaunches, started.Recorded, launched, recorded) {
 			rep.Partial = append(rep.Partial, PartialRank{v.id, started.GraphLaunches, started.Recorded})
 		}
-		v.eachGroup(func(phase event.Phase, g *group) {
-			for at, t := range g.eager {
+		for b := range v.eachBin() {
+			for at, t := range b.eager {
 				one := kernels[at.name]
 				if one == nil {
 					one = &eager{paths: map[int32]int64{}}
@@ -121,11 +121,11 @@ func (c *computer) graphReport(views []*view) CoverageReport {
 				}
 				one.count, one.ns = one.count+t.count, one.ns+t.ns
 				one.paths[at.path] += t.count
-				if phase == event.Generation {
+				if b.phase == event.Generation {
 					one.generation += t.count
 				}
 			}
-		})
+		}
 	}
 	rep.Kernels, rep.Replayed, rep.GraphLaunches, rep.Recorded, rep.Whole = n.Kernels, n.Replayed, n.GraphLaunches, n.Recorded, n.Whole
 	rep.KernelLaunchesPerStep, rep.GraphLaunchesPerStep = perStep(float64(n.KernelLaunches), steps), perStep(float64(n.GraphLaunches), steps)

@@ -90,8 +90,8 @@
 // # Why one pass is enough
 //
 // Package step cuts time into slices and says what each belongs to; package idle adds
-// up idle time by slice. What a slice belongs to is a scope, the phase of a segment,
-// and only at the end, when the window rows have come, it is said which scopes count.
+// up idle time by slice. All else that is measured goes to the bin of its slice's scope, the phase
+// of a segment, and only at the end, when the window rows have come, it is said which scopes count.
 //
 // Launches wait in a ring for the kernels that they caused. Of steps a few are kept
 // with all their kernels, to look for the layer. What grows with the trace is

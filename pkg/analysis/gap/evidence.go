@@ -61,15 +61,16 @@ func (f *found) exactNs() (ns int64) {
 func (c *computer) evidence(views []*view) *evidence {
 	all := map[stratum]*found{}
 	for _, v := range views {
-		v.eachTotal(func(of *scope, t *idle.Total) {
-			s := stratum{v.id, of.phase, c.sites.WithoutHolder(t.Key)}
+		for _, t := range v.total {
+			s := stratum{v.id, t.phase, c.sites.WithoutHolder(t.key)}
 			if all[s] == nil {
 				all[s] = &found{}
 			}
-			all[s].ns += t.Ns
-		})
-		v.eachEvidence(func(of *scope, e *idle.Evidence) {
-			if f := all[stratum{v.id, of.phase, e.Key}]; f != nil {
+			all[s].ns += t.ns
+		}
+		v.idle.EachEvidence(v.end, func(e *idle.Evidence) {
+			of := v.bins[v.slices[e.Slice].bin]
+			if f := all[stratum{v.id, of.phase, e.Key}]; f != nil && v.has(&of.scope) {
 				f.add(e)
 				f.drawn = v.idle.Drawn(e.Key)
 			}
@@ -124,15 +125,6 @@ func (f *found) join() {
 		joined = append(joined, s)
 	}
 	f.samples = joined
-}
-
-// eachEvidence calls f with the stacks that were found in the window.
-func (v *view) eachEvidence(f func(of *scope, e *idle.Evidence)) {
-	v.idle.EachEvidence(v.end, func(e *idle.Evidence) {
-		if of := &v.scopes[v.slices[e.Slice].scope]; v.has(of) {
-			f(of, e)
-		}
-	})
 }
 
 // noSample is the frame of time on a CPU in a recording with samples, of which none lies

@@ -113,7 +113,9 @@ func (f *gathering) idle(paused map[string]bool) {
 	followers := f.followers()
 	for _, v := range f.views {
 		total := map[idle.Key]int64{}
-		v.eachTotal(func(_ *scope, t *idle.Total) { total[t.Key] += t.Ns })
+		for _, t := range v.total {
+			total[t.key] += t.ns
+		}
 		for _, k := range slices.Sorted(maps.Keys(total)) {
 			key, why := f.c.sites.Undivided(k)
 			path := f.c.sites.Path(key)
@@ -517,8 +519,8 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 	after = map[place]map[string]int64{}
 	sums := f.called
 	for _, v := range f.views {
-		v.eachGroup(func(_ event.Phase, g *group) {
-			for at, n := range g.calls {
+		for b := range v.eachBin() {
+			for at, n := range b.calls {
 				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
 				if after[p] == nil {
@@ -528,7 +530,7 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 				t := sums[p]
 				sums[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 			}
-		})
+		}
 	}
 	return after
 }

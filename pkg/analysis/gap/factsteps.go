@@ -213,9 +213,9 @@ func (f *gathering) capturable(phase event.Phase) string {
 func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
 	can, all := map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
-		v.eachGroup(func(of event.Phase, g *group) {
-			for at, n := range g.eager {
-				if of != phase {
+		for b := range v.eachBin() {
+			for at, n := range b.eager {
+				if b.phase != phase {
 					continue
 				}
 				path := f.c.sites.PathText(at.path)
@@ -223,7 +223,7 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 					can[path] += n.count
 				}
 			}
-		})
+		}
 	}
 	calls := map[string]bool{}
 	for at := range f.idleIn {

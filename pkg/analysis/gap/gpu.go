@@ -44,7 +44,7 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 		r.addReplay(a)
 	}
 	if kind == event.Kernel {
-		r.addKernel(b, i, a)
+		r.addKernel(a)
 	}
 	if busy {
 		r.addBusy(b.Stream.Values[i], b.Step.Valid.Get(i), a)
@@ -80,9 +80,9 @@ func (r *rank) addReplay(a *activity) {
 	case a.Correlation >= 0 && !r.calling.replays.first(a.Correlation):
 		return
 	}
-	r.now.Recorded++
+	r.now.started.Recorded++
 	if a.Kind == event.Graph {
-		r.now.Whole++
+		r.now.started.Whole++
 	}
 }
 

@@ -11,9 +11,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
 	switch h.Class {
 	case event.Launch:
-		r.now.KernelLaunches++
+		r.now.started.KernelLaunches++
 	case event.GraphLaunch:
-		r.now.GraphLaunches++
+		r.now.started.GraphLaunches++
 	}
 	if h.Thread < 0 {
 		return
@@ -28,15 +28,15 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.calling.launchers = append(r.calling.launchers, false)
 		}
 		r.calling.launchers[h.Thread] = true
-		if g := r.group(b, i); g != nil && h.Class == event.GraphLaunch {
-			g.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
+		if h.Class == event.GraphLaunch && r.counting() {
+			r.now.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
 		}
 	case h.Class == event.APISync, h.Class == event.Memop, h.Class == event.Alloc, effect&(cudaname.Polls|cudaname.LoadsCode) != 0:
 		one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
 		if h.Class == event.Memop && one.ns < blocking && effect&cudaname.Blocks == 0 {
 			break // it is only queued
 		}
-		if g := r.group(b, i); g != nil {
+		if r.counting() {
 			if h.Thread < len(r.calling.launchers) && r.calling.launchers[h.Thread] {
 				one.parts = 1
 			}
@@ -44,7 +44,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			if h.Path < 0 && h.Thread < len(r.calling.outer) {
 				at.after = r.calling.outer[h.Thread] - 1
 			}
-			g.calls.add(at, one)
+			r.now.calls.add(at, one)
 		}
 	}
 }

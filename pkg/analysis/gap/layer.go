@@ -28,10 +28,10 @@ func (c *computer) patternReport(views []*view) *layer.Report {
 // keepers are what steps are kept by, in the order in which they are asked.
 var keepers = []struct {
 	of   string
-	kept func(*segment) *layer.Keeper
+	kept func(*layers) *layer.Keeper
 }{
-	{"steady steps", func(s *segment) *layer.Keeper { return &s.steady }},
-	{"context steps", func(s *segment) *layer.Keeper { return &s.context }},
+	{"steady steps", func(s *layers) *layer.Keeper { return &s.steady }},
+	{"context steps", func(s *layers) *layer.Keeper { return &s.context }},
 }
 
 // layerSentence names the group of the unit with the longest gaps, "" where there is none.
@@ -69,7 +69,7 @@ func b2n(b bool) int {
 // in their requests those with the most count.
 // Steps of all ranks are one sample of the model: with the same requests they run the same
 // kernels.
-func (c *computer) keptSteps(views []*view, kept func(*segment) *layer.Keeper) [][]layer.Sampled {
+func (c *computer) keptSteps(views []*view, kept func(*layers) *layer.Keeper) [][]layer.Sampled {
 	var steps [][]layer.Sampled
 	gen := int64(-1)
 	for _, v := range views {
@@ -88,15 +88,14 @@ func (c *computer) keptSteps(views []*view, kept func(*segment) *layer.Keeper) [
 
 // sampled returns the segments whose steps were kept: with the trace for window
 // still those of the benchmark.
-func (v *view) sampled() []*segment {
-	if !v.c.wholeTrace || v.steps == 0 {
-		return v.segments
-	}
-	var all []*segment
-	for k := range v.rank.segments {
+func (v *view) sampled() (all []*layers) {
+	for k := range v.layers {
 		if v.only < 0 || v.only == int32(k) {
-			all = append(all, &v.rank.segments[k])
+			all = append(all, &v.layers[k])
 		}
+	}
+	if v.steps == 0 {
+		return []*layers{&v.whole}
 	}
 	return all
 }

@@ -27,11 +27,10 @@ type rank struct {
 	idle *idle.Rank
 	at   step.Slice // the slice under way
 
-	scoped
+	binned
 	own   kernelTime // of the last step, where ranks are compared
 	began int64      // of the segment under way: when
 	kept  *spill.Log // these of each step, as walk.Steps
-	sections
 
 	activity activity // of the row under way
 
@@ -40,26 +39,10 @@ type rank struct {
 	calling calling
 	follows []follow // by thread, where ranks may follow one
 
-	marked bool // sample has a mark, of what is pending
+	layers []layers // as walk.Segments
+	whole  layers   // of a trace without steps
+	marked bool     // sample has a mark, of what is pending
 	sample layer.Recorder
-}
-
-// scoped is time by what windows may hold of it.
-type scoped struct {
-	slices []slice // as idle counts them
-	scopes []scope
-	sums   []scopeSum // as scopes
-	// What was pending since the open step began, outside and inside of the trace.
-	held [2]scopeSum
-	now  Counts // of the open slice
-}
-
-// sections are what was measured, by the part of the rank's time.
-type sections struct {
-	segments []segment // as walk.Segments
-	between  segment   // what counts only where the window holds all segments
-	trace    segment   // the window of the trace, where that is the window
-	pending  pending
 }
 
 // calling is what threads launched, and where they are.
@@ -70,30 +53,18 @@ type calling struct {
 	replays   seen // launches that are not in the ring, of which a replay was seen
 }
 
-// segment is what was measured in a number of steps without a long idle stretch
-// between them.
-type segment struct {
-	gaps    gapTally
-	groups  [4]*group // by phase, the last for rows of no step
-	steady  layer.Keeper
-	context layer.Keeper
-}
-
-// pending is what was seen after the latest end of the open segment so far: it is
-// the segment's if another step of it follows.
-type pending struct {
-	gaps, across gapTally
-	group        group
-}
+// layers are steps that are kept to look for the layer: those without context requests, and those
+// with.
+type layers struct{ steady, context layer.Keeper }
 
 // newRank begins a rank, when its first row comes.
 // What only a comparison of ranks asks for, or an answer per step, is not kept without.
 func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
+	r := &rank{c: c, id: id, binned: newBinned(), kept: c.store.NewLog(numStepColumns, 0)}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
 		Why: true, Stacks: true, Waits: c.header.Rows(event.Run) > 0, OSCalls: c.header.Records(event.OS, id), Store: c.store,
-		HostTime: c.compared, TotalsOnly: !c.compared && !c.opt.PerStep && !c.opt.Series,
+		HostTime: c.compared,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll, Work: true}, r)
 	return r
@@ -105,26 +76,26 @@ var maxStates = 0 // changed by tests only
 // Begin begins a slice.
 func (r *rank) Begin(s step.Slice) {
 	r.at = s
-	slice := slice{step: -1, scope: r.scopeOf(s)}
-	group := r.groupOf(slice.scope)
-	switch s.Place {
-	case step.InStep:
-		slice.step = s.Step
-	case step.Pending:
-		group = idle.Pending
-		if !r.marked {
+	of := scope{outside, noPhase, s.Trace}
+	if s.Place == step.InStep {
+		one := r.walk.Steps.Last()
+		of.segment, of.phase = one.Segment, one.Phase
+	}
+	slice := slice{s.Step, r.binOf(of)}
+	if r.now = r.bins[slice.bin]; s.Place == step.Pending {
+		if slice.step, r.now = pending, &r.held[b2n(s.Trace)]; !r.marked {
 			r.marked = true
 			r.sample.Mark()
 		}
 	}
-	k := r.idle.Cut(s.Start, group)
+	k := r.idle.Cut(s.Start, r.counting())
 	r.slices = append(r.slices[:k], slice)
 }
 
 // End ends a slice at t.
 func (r *rank) End(s step.Slice, t int64) {
-	if t > s.Start { // else the next slice replaces it
-		r.endSlice(s, t)
+	if s.Start > none && t < never {
+		r.now.ns += t - s.Start
 	}
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
@@ -134,27 +105,11 @@ func (r *rank) End(s step.Slice, t int64) {
 	}
 }
 
-// endSlice adds up what a slice that ends at t had.
-func (r *rank) endSlice(s step.Slice, t int64) {
-	sum := &r.sums[r.slices[len(r.slices)-1].scope]
-	switch {
-	case s.Place == step.Pending && s.Trace:
-		sum = &r.held[1]
-	case s.Place == step.Pending:
-		sum = &r.held[0]
-	}
-	sum.started.Add(&r.now)
-	r.now = Counts{}
-	if s.Start > none && t < never {
-		sum.ns += t - s.Start
-	}
-}
-
 // Step begins step k.
 func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := r.walk.Steps.Last()
-	if int(s.Segment) == len(r.segments) {
-		r.segments = append(r.segments, segment{})
+	if int(s.Segment) == len(r.layers) {
+		r.layers = append(r.layers, layers{})
 		r.beginSegment(s.Start)
 	}
 	if k == 0 { // what was launched before counts for no step
@@ -162,7 +117,7 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	}
 	r.own = kernelTime{}
 	r.idle.Step(s.Start, s.End)
-	seg := &r.segments[s.Segment]
+	seg := &r.layers[s.Segment]
 	if s.Ctx > 0 {
 		r.sample.Begin(&seg.context, 0)
 	} else {
@@ -170,50 +125,21 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	}
 }
 
-// EndStep ends step k.
-// All that waited for this moment goes where owner says: gaps and groups to the segment, to
-// the time between segments, or to nothing; idle slices and sums to the scope; samples
-// to the step, unless they are dropped.
+// EndStep ends step k. What was pending since it began is its own, of the time between segments, or
+// of nothing, as owner says.
 func (r *rank) EndStep(k int, owner step.Owner) {
 	s := r.walk.Steps.Last()
-	seg, p := &r.segments[s.Segment], &r.pending
-	own := scope{segment: outside, phase: noPhase}
+	of := scope{segment: outside, phase: noPhase}
 	switch owner {
 	case step.StepOwner:
-		own = scope{segment: s.Segment, phase: s.Phase}
-		seg.gaps.merge(&p.gaps, r.c.opt.Top)
-		r.between.gaps.merge(&p.across, r.c.opt.Top)
-		seg.group(s.Phase).merge(&p.group)
+		of.segment, of.phase = s.Segment, s.Phase
 	case step.GapOwner:
-		own.segment = between
-		r.between.gaps.merge(&p.gaps, r.c.opt.Top)
-		r.between.gaps.merge(&p.across, r.c.opt.Top)
-		r.between.group(noPhase).merge(&p.group)
+		of.segment = between
 		r.dropPending()
 	default:
 		r.dropPending()
 	}
-	r.idle.SettleEach(func(slice int) int {
-		pending := &r.slices[slice]
-		own.trace = r.scopes[pending.scope].trace
-		pending.scope = r.scopeID(own)
-		if owner == step.StepOwner {
-			pending.step = int32(k)
-		}
-		return r.groupOf(pending.scope)
-	})
-	for trace, held := range r.held {
-		if held == (scopeSum{}) {
-			continue
-		}
-		own.trace = trace == 1
-		sum := &r.sums[r.scopeID(own)]
-		sum.started.Add(&held.started)
-		sum.ns += held.ns
-	}
-	p.gaps.reset()
-	p.across.reset()
-	p.group, r.held = group{}, [2]scopeSum{}
+	r.settle(k, of)
 	if r.c.compared {
 		r.kept.Add(int64(k), r.own[:]...)
 	}
@@ -266,7 +192,7 @@ func (r *rank) seal() {
 	r.sealed = true
 	r.walk.Finish()
 	if r.walk.Steps.Len() == 0 {
-		r.sample.EndTrace(&r.trace.steady)
+		r.sample.EndTrace(&r.whole.steady)
 	}
 	r.idle.Close()
 	r.kept.Seal()

@@ -13,12 +13,12 @@ import (
 // view is a rank in its window.
 type view struct {
 	*rank
-	end      int64      // of the window: what is idle until then is tail
-	segments []*segment // that the window holds; of the trace, the trace
-	from, to int        // the steps that count
-	steps    int64      // how many these are
-	only     int32      // the segment that they are of, -1: all
-	unplaced bool       // it is not known of nearly all runs on which CPU they were
+	end      int64   // of the window: what is idle until then is tail
+	from, to int     // the steps that count
+	steps    int64   // how many these are
+	only     int32   // the segment that they are of, -1: all
+	total    []total // the idle time in the window
+	unplaced bool    // it is not known of nearly all runs on which CPU they were
 }
 
 // views returns the ranks that have a window, in order.
@@ -32,20 +32,12 @@ func (c *computer) views() []*view {
 		switch _, end, ok := r.walk.TraceWindow(); {
 		case c.wholeTrace && ok:
 			v.end = end
-			v.segments = []*segment{&r.trace}
 		case c.wholeTrace, v.steps == 0:
 			continue
-		case v.only >= 0:
-			v.segments = []*segment{&r.segments[v.only]}
 		default:
-			for k := range r.segments {
-				v.segments = append(v.segments, &r.segments[k])
-			}
-			v.segments = append(v.segments, &r.between)
-		}
-		if !c.wholeTrace {
 			v.end = v.stepsEnd()
 		}
+		v.total = v.totals(v.end, v.has)
 		all = append(all, v)
 	}
 	slices.SortFunc(all, func(a, b *view) int { return cmp.Compare(a.id, b.id) })
@@ -81,23 +73,41 @@ func (v *view) has(s *scope) bool {
 // ofStep reports whether a scope is of steps that count.
 func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s.segment == v.only) }
 
-// eachTotal calls f with the idle time in the window, by scope and site.
-func (v *view) eachTotal(f func(of *scope, t *idle.Total)) {
-	v.idle.EachTotal(v.end, func(t idle.Total) {
-		if of := &v.scopes[t.Group]; v.has(of) {
-			f(of, &t)
+// hasSlice reports whether the window holds a slice.
+func (v *view) hasSlice(k int) bool { return v.has(&v.bins[v.slices[k].bin].scope) }
+
+// eachBin goes through what was measured in the window.
+func (v *view) eachBin() iter.Seq[*bin] {
+	return func(yield func(*bin) bool) {
+		for _, b := range v.bins {
+			if v.has(&b.scope) && !yield(b) {
+				return
+			}
 		}
-	})
+	}
 }
 
-// eachStepTotal calls f with the idle time in the periods of the steps that count,
-// by scope and site.
-func (v *view) eachStepTotal(f func(of *scope, t *idle.Total)) {
-	v.idle.EachTotal(v.stepsEnd(), func(t idle.Total) {
-		if of := &v.scopes[t.Group]; v.ofStep(of) {
-			f(of, &t)
+// total is the idle time of a phase with a key.
+type total struct {
+	phase event.Phase
+	key   idle.Key
+	inter bool
+	ns    int64
+}
+
+// totals adds up the idle time in some scopes, for windows that end at a time.
+func (v *view) totals(end int64, has func(*scope) bool) (all []total) {
+	sums := map[total]int64{}
+	v.idle.Each(end, func(s idle.Sample) {
+		if of := v.bins[v.slices[s.Slice].bin]; has(&of.scope) {
+			sums[total{of.phase, s.Key, s.Inter, 0}] += s.Ns
 		}
 	})
+	for t, ns := range sums {
+		t.ns = ns
+		all = append(all, t)
+	}
+	return all
 }
 
 // eachStepSample calls f with the idle time in the periods of the steps that count,
@@ -113,73 +123,8 @@ func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 
 // started returns what started in the window.
 func (v *view) started() (n Counts) {
-	for k := range v.scopes {
-		if v.has(&v.scopes[k]) {
-			n.Add(&v.sums[k].started)
-		}
+	for b := range v.eachBin() {
+		n.Add(&b.started)
 	}
 	return n
-}
-
-// slice is a stretch of a rank's time that belongs to one step, to the gap between
-// two segments, or to nothing.
-type slice struct {
-	step  int32 // -1: none
-	scope int32 // its index in rank.scopes
-}
-
-// scope is what windows can hold of a rank, and idle time is added up for.
-type scope struct {
-	segment int32       // index of the segment whose step it is, or one of the following
-	phase   event.Phase // of the step, noPhase where there is none
-	trace   bool        // in the window of the trace, where that was asked for
-}
-
-// scopeSum is what was measured in all slices of a scope; of one that no window holds it
-// means nothing.
-type scopeSum struct {
-	started Counts
-	ns      int64 // how long they are together
-}
-
-// What is not part of a step.
-const (
-	outside = -1 - iota // before the first step, after the last, or not recorded
-	between             // between two segments
-)
-
-// noPhase is the phase of what is in no step.
-const noPhase event.Phase = 3
-
-// scopeOf returns the scope of a slice that begins; that of a pending one will be
-// known later.
-func (r *rank) scopeOf(s step.Slice) int32 {
-	of := scope{segment: outside, phase: noPhase, trace: s.Trace}
-	if s.Place == step.InStep {
-		one := r.walk.Steps.Last()
-		of.segment, of.phase = one.Segment, one.Phase
-	}
-	return r.scopeID(of)
-}
-
-// scopeID returns the index of a scope, which was used lately as a rule.
-func (p *scoped) scopeID(s scope) int32 {
-	for k := len(p.scopes) - 1; k >= 0; k-- {
-		if p.scopes[k] == s {
-			return int32(k)
-		}
-		if s.segment >= 0 && p.scopes[k].segment >= 0 && p.scopes[k].segment < s.segment {
-			break
-		}
-	}
-	p.scopes, p.sums = append(p.scopes, s), append(p.sums, scopeSum{})
-	return int32(len(p.scopes) - 1)
-}
-
-// groupOf returns the group of slices of a scope: none where no window can hold them.
-func (p *scoped) groupOf(id int32) int {
-	if s := &p.scopes[id]; s.segment == outside && !s.trace {
-		return idle.NoGroup
-	}
-	return int(id)
 }

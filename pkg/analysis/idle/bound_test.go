@@ -30,7 +30,7 @@ func TestAllAppeared(t *testing.T) {
 	var want map[string]int64
 	for _, gpus := range []int{0, 2, 3} {
 		r := NewRank(NewSites(), Options{Store: spill.NewStore(1 << 20), MaxStates: 64, GPUs: gpus})
-		r.Cut(0, 0)
+		r.Cut(0, true)
 		src := eventtest.Source(eventtest.Header(rows), rows, 20)
 		if err := event.Each(src, func(b *event.Batch) error { r.Observe(b, 0, b.Len); return nil }); err != nil {
 			t.Fatal(err)
@@ -59,19 +59,19 @@ func TestHostTimeOfLateLauncher(t *testing.T) {
 	rows := []eventtest.Row{load, work, launch}
 	sites := NewSites()
 	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), HostTime: true})
-	r.Cut(0, 0)
+	r.Cut(0, true)
 	next, slice := 0, 0
 	src := eventtest.Source(eventtest.Header(rows), rows, 1)
 	if err := event.Each(src, func(b *event.Batch) error {
 		if next++; next == 2 {
-			slice = r.Cut(1010, 1)
+			slice = r.Cut(1010, true)
 		}
 		r.Observe(b, 0, b.Len)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r.Cut(1100, 2)
+	r.Cut(1100, true)
 	r.Close()
 	got := map[string]int64{}
 	r.EachHostTime(func(s Sample) {

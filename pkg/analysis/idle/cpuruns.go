@@ -99,39 +99,28 @@ const spanFrom, spanTo, spanThread = spill.Payload, spill.Payload + 1, spill.Pay
 // EachWait calls f with each time, ns, in which a gpu is idle because a launching thread is
 // blocked until another one does something (in calls of the classes wait, io and join), where
 // the option Waits is set. Those of several gpus may be the same.
-func (c *company) EachWait(f func(group int, from, to int64)) {
-	c.each(c.waits, spill.Columns(spanFrom, spanTo), func(group int, rows spill.Rows, i int) { f(group, rows[spanFrom][i], rows[spanTo][i]) })
+func (c *company) EachWait(f func(slice int, from, to int64)) {
+	c.each(c.waits, spill.Columns(spanFrom, spanTo), func(slice int, rows spill.Rows, i int) { f(slice, rows[spanFrom][i], rows[spanTo][i]) })
 }
 
 // EachLost calls f, likewise, with each time in which a launching thread has lost its CPU: it is
 // off it, in no wait, and not for an interpreter lock that another thread holds or may hold.
-func (c *company) EachLost(f func(group int, thread, from, to int64)) {
-	c.each(c.lost, spill.Columns(spanFrom, spanTo, spanThread), func(group int, rows spill.Rows, i int) {
-		f(group, rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i])
+func (c *company) EachLost(f func(slice int, thread, from, to int64)) {
+	c.each(c.lost, spill.Columns(spanFrom, spanTo, spanThread), func(slice int, rows spill.Rows, i int) {
+		f(slice, rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i])
 	})
 }
 
-// each calls f with the rows of a log whose slices are in groups.
-func (c *company) each(log *spill.Log, set uint64, f func(group int, rows spill.Rows, i int)) {
+// each calls f with the rows of a log, by slice.
+func (c *company) each(log *spill.Log, set uint64, f func(slice int, rows spill.Rows, i int)) {
 	if log == nil {
 		return
 	}
 	log.Each(set, func(rows spill.Rows) {
 		for i, slice := range rows[spill.Key] {
-			if group := c.ledger.slices[slice].group; group >= 0 {
-				f(int(group), rows, i)
-			}
+			f(int(slice), rows, i)
 		}
 	})
-}
-
-// EachSlice calls f with each slice of a group.
-func (c *company) EachSlice(f func(group int, from, to int64)) {
-	for k, s := range c.ledger.slices {
-		if start, end := c.ledger.Bounds(k); s.group >= 0 {
-			f(int(s.group), start, end)
-		}
-	}
 }
 
 // observeRun observes row i, of kind run, of a thread.

@@ -53,14 +53,13 @@
 // # Use
 //
 // One [Sites] for a run; one [Rank] for each rank, which observes the rank's rows in
-// their order. Whoever knows about windows cuts time into slices ([Rank.Cut]) and says
-// what group each belongs to: a phase of a segment, say. At the end [Rank.Each] yields
-// the samples, (slice, key, inter-step, ns), and [Rank.EachTotal] the sums by group.
+// their order. Whoever knows about windows cuts time into slices ([Rank.Cut]) and knows what
+// each belongs to. At the end [Rank.Each] yields the samples, (slice, key, inter-step, ns).
 //
 //	sites := idle.NewSites()
 //	r := idle.NewRank(sites, idle.Options{Method: h.Isolation.Method})
 //	…
-//	r.Cut(start, group)         // before the rows of a step
+//	r.Cut(start, true)          // before the rows of a step
 //	r.Step(start, end)          // its row
 //	r.Call(batch, i)            // rows of it, by their kind
 //	…
@@ -71,8 +70,7 @@
 //
 // An idle gap needs what all threads did since it began, because only its end tells
 // which of them matters. So the states of threads are kept, 262,144 for a rank; of a gap that
-// reaches back before these nobody knows what threads did ([Rank.Forgotten]). Samples are kept for the sites that occur in a slice only; totals for
-// the sites of a group. Samples, sums and what gaps left in
-// slices before are rows in the store of the options; in memory are 16 bytes for each
-// slice.
+// reaches back before these nobody knows what threads did ([Rank.Forgotten]). Samples, one for each
+// site that occurs in a slice, are rows in the store of the options; in memory are 16 bytes for
+// each slice.
 package idle

@@ -46,7 +46,7 @@ type gpuEdge struct {
 	awaited bool   // no activity was seen since the start of the open step
 	start   int64  // that start
 	length  int64  // of the candidate
-	gap     []lateAttribution
+	gap     []attribution
 }
 
 func newEdges(opt Options) edges {
@@ -150,7 +150,7 @@ func (r *Rank) Step(start, end int64) {
 const longShare = 4
 
 // match observes a gap of a GPU that has just been attributed as in-step.
-func (e *edges) match(d *GPU, from, to int64, gap []lateAttribution, l *ledger) {
+func (e *edges) match(d *GPU, from, to int64, gap []attribution, l *ledger) {
 	g := &d.edge
 	between, longer := to > e.stepEnd, to-from > g.length
 	if g.awaited {
@@ -168,19 +168,18 @@ func (e *edges) match(d *GPU, from, to int64, gap []lateAttribution, l *ledger) 
 // pass observes the first activity of a step on a GPU: the candidate is inter-step.
 func (e *gpuEdge) pass(l *ledger) {
 	for _, p := range e.gap {
-		inter := lateAttribution{attribution{p.at, p.code | interBit, p.ns}, p.until}
+		l.move(attribution{p.at, p.code | interBit, p.ns, p.until})
 		p.ns = -p.ns
 		l.move(p)
-		l.move(inter)
 	}
 	e.awaited, e.length, e.gap = false, 0, e.gap[:0]
 }
 
 // move adds an attribution, which may be of a closed slice.
-func (l *ledger) move(p lateAttribution) {
+func (l *ledger) move(p attribution) {
 	if int(p.at) == len(l.slices)-1 {
 		l.now.add(p.code, p.ns)
 	} else {
-		l.keepLate(p)
+		l.keep(p)
 	}
 }

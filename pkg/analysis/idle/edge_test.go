@@ -30,7 +30,7 @@ func interOf(t *testing.T, method string, rows []eventtest.Row, starts, ends []i
 	k := 0
 	for i := range b.Len {
 		for k < len(starts) && starts[k] <= b.Start.Values[i] {
-			r.Cut(starts[k], 0)
+			r.Cut(starts[k], true)
 			r.Step(starts[k], ends[k])
 			k++
 		}

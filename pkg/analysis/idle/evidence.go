@@ -120,7 +120,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 			drawn++
 		}
 		slice := st.ledger.sliceAt(s.start)
-		if st.ledger.slices[slice].group != NoGroup {
+		if st.ledger.slices[slice].kept {
 			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
 		}
 	}
@@ -186,7 +186,7 @@ func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 	for k := st.ledger.sliceAt(from); from < to; k++ {
 		_, end := st.ledger.Bounds(k)
 		end = min(end, to)
-		if st.ledger.slices[k].group != NoGroup && from < end {
+		if st.ledger.slices[k].kept && from < end {
 			st.evidence = append(st.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
 		}
 		from = max(from, end)
@@ -197,7 +197,7 @@ func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 // the order of gaps.
 func (st *stacks) EachEvidence(windowEnd int64, f func(*Evidence)) {
 	for i := range st.evidence {
-		if e := &st.evidence[i]; e.until < windowEnd && st.ledger.slices[e.Slice].group >= 0 {
+		if e := &st.evidence[i]; e.until < windowEnd {
 			f(e)
 		}
 	}

@@ -224,16 +224,16 @@ func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 	c := key.code(g.inter)
 	k := len(r.slices) - 1
 	if start := r.slices[k].start; to > start { // Fast path: the gap began in the open slice.
-		p := attribution{int32(k), c, to - max(from, start)}
+		p := attribution{int32(k), c, to - max(from, start), g.until}
 		r.now.add(c, p.ns)
-		r.gap = append(r.gap, lateAttribution{p, g.until})
+		r.gap = append(r.gap, p)
 		to = start
 	}
 	for k--; from < to; k-- {
 		if start := r.slices[k].start; to > start {
-			p := lateAttribution{attribution{int32(k), c, to - max(from, start)}, g.until}
+			p := attribution{int32(k), c, to - max(from, start), g.until}
 			r.gap = append(r.gap, p)
-			r.keepLate(p)
+			r.keep(p)
 			to = start
 		}
 	}
@@ -265,7 +265,7 @@ func (r *Rank) endGPU(d *GPU, to int64) {
 			return
 		}
 		if max(from, start) < end {
-			r.keepLate(lateAttribution{attribution{int32(k), Key(Tail).code(false), end - max(from, start)}, never})
+			r.keep(attribution{int32(k), Key(Tail).code(false), end - max(from, start), never})
 		}
 	}
 }

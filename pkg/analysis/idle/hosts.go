@@ -110,7 +110,6 @@ func (s *hosts) seal() {
 
 // keepTime keeps what the launching threads did in the open slice, k, that ends at a time.
 func (s *hosts) keepTime(l *ledger, k int32, at int64) {
-	wanted := l.slices[k].group != NoGroup
 	for _, h := range s.threads {
 		if h.quiet {
 			continue
@@ -122,12 +121,10 @@ func (s *hosts) keepTime(l *ledger, k int32, at int64) {
 			h.Spent(nil)
 			continue
 		}
-		l.closed = l.closed[:0]
 		h.Spent(func(state State, ns int64) {
-			if wanted {
-				l.closed = append(l.closed, attribution{k, Key(state).code(false), ns})
+			if l.slices[k].kept {
+				l.host.add(attribution{k, Key(state).code(false), ns, none})
 			}
 		})
-		l.host.add(l.closed)
 	}
 }

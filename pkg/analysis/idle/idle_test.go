@@ -207,15 +207,7 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, batch
 	src := eventtest.Source(h, rows, batch)
 	todo := append(slices.Clone(cuts), end)
 	cut := func() {
-		group := 0
-		if todo[0] == end {
-			group = NoGroup
-		}
-		r.Settle(0)
-		if group == 0 && todo[0]%2 == 0 {
-			group = Pending
-		}
-		r.Cut(todo[0], group)
+		r.Cut(todo[0], todo[0] != end)
 		todo = todo[1:]
 	}
 	for {
@@ -252,8 +244,10 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, batch
 		}
 		return textOf(sites, k) + where
 	}
-	r.Each(end, func(s Sample) { each[fmt.Sprint(s.Slice, " ", text(s.Key, s.Inter))] += s.Ns })
-	r.EachTotal(end, func(t Total) { totals[text(t.Key, t.Inter)] += t.Ns })
+	r.Each(end, func(s Sample) {
+		each[fmt.Sprint(s.Slice, " ", text(s.Key, s.Inter))] += s.Ns
+		totals[text(s.Key, s.Inter)] += s.Ns
+	})
 	evidence = map[string]int64{}
 	r.EachEvidence(end, func(e *Evidence) {
 		_, why := sites.Undivided(e.Key)

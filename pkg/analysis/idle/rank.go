@@ -20,8 +20,6 @@ type Options struct {
 	Rank int32
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// TotalsOnly keeps totals of groups, and nothing of single slices.
-	TotalsOnly bool
 	// Why divides what is attributed to host threads by why they did not go on (waits that stacks
 	// of calls show to be for the interpreter lock as by a holder whom nobody knows, InStack), and
 	// OSCalls says that calls of the system's libraries were recorded in the rank's
@@ -57,15 +55,15 @@ type Rank struct {
 	locks locks
 
 	last   int64 // start of the last row
-	origin int64 // start of the first slice in a group
+	origin int64 // start of the first slice that is kept
 	gpus   []*GPU
 	gpu    *GPU // of the last activity
 	pauses []span
 
 	unknown   Key // what nobody knows a thread to be doing
 	forgotten int64
-	gap       []lateAttribution // what the last gap was attributed to
-	ended     bool              // the last activity ended it
+	gap       []attribution // what the last gap was attributed to
+	ended     bool          // the last activity ended it
 	edges     edges
 }
 

@@ -46,7 +46,7 @@ type gpu struct {
 
 func newRank(c *Collector, id int32) *rank {
 	r := &rank{c: c, id: id, from: None, open: segment{index: -1}, last: segment{index: -1}}
-	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, TotalsOnly: true, GPUs: c.header.GPUs(id), OSCalls: c.header.Rows(event.OS) > 0}
+	opt := idle.Options{Store: c.store, BusyAll: c.opt.BusyAll, Why: true, GPUs: c.header.GPUs(id), OSCalls: c.header.Rows(event.OS) > 0}
 	if f := c.header.RankFacts(id); f != nil {
 		opt.OSCalls = f.OSCalls > 0
 	}
@@ -101,7 +101,7 @@ func (r *rank) End(s step.Slice, t int64) {
 func (r *rank) Step(b *event.Batch, i, k int) {
 	s := r.walk.Steps.Last()
 	if k == 0 {
-		r.idle.Cut(s.Start, 0)
+		r.idle.Cut(s.Start, true)
 	}
 	if s.Segment != r.open.index {
 		r.endSegment()
@@ -201,7 +201,7 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 		return
 	}
 	if !r.stepped() && len(r.gpus) == 0 {
-		r.idle.Cut(b.Start.Values[i], 0)
+		r.idle.Cut(b.Start.Values[i], true)
 		r.now.Start = b.Start.Values[i]
 	}
 	var a idle.Activity
