@@ -33,10 +33,13 @@ type Entry struct {
 	// First findings go before all others, whatever they bring, and need not bring anything.
 	First bool
 	// Last findings are about what holds no GPU up: they go after all others, and bring nothing.
-	Last  bool
-	Title string // the finding in half a line, with evidence as in Say
-	Say   string // the sentence, with evidence in braces: see Text
-	Do    string // what to do, as an order; may hold evidence, too
+	Last bool
+	// Before is a pattern that hides host work, whatever it is: findings of this one, which say what
+	// it is, go before it where they bring half as much.
+	Before string
+	Title  string // the finding in half a line, with evidence as in Say
+	Say    string // the sentence, with evidence in braces: see Text
+	Do     string // what to do, as an order; may hold evidence, too
 	// What goes on from "launching threads": what they do where the facts are about why they do
 	// not go on, or about samples.
 	What    string

@@ -29,6 +29,7 @@ type Finding struct {
 	Do       string         `json:"do"`
 	Sources  []string       `json:"sources"`
 
+	before    string
 	treatment replay.Scenario
 }
 
@@ -150,7 +151,7 @@ func (r *Result) first(operations []*Finding) {
 		}
 	}
 	for _, f := range operations {
-		if r.First != nil && *r.First.GainUs >= f.own() {
+		if r.First != nil && f.bar(r.First) >= f.own() {
 			continue
 		}
 		if !slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.about(f) }) {
@@ -158,6 +159,14 @@ func (r *Result) first(operations []*Finding) {
 			return
 		}
 	}
+}
+
+// bar is what an operation has to bring to go before a finding.
+func (f *Finding) bar(o *Finding) float64 {
+	if f.before == o.Pattern {
+		return most * *o.GainUs
+	}
+	return *o.GainUs
 }
 
 // own is what an operation brings of itself: without its range all that happens inside goes, too,
@@ -227,7 +236,7 @@ func union(a, b map[int32]map[int]bool) map[int32]map[int]bool {
 // finding makes the finding of some facts, without what it brings.
 func (g *group) finding(run *Run) *Finding {
 	call, path, source := g.place()
-	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Sources: g.entry.Sources, treatment: g.treatment()}
+	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Sources: g.entry.Sources, before: g.entry.Before, treatment: g.treatment()}
 	for to, text := range map[**string]string{&f.Site: call, &f.Path: path, &f.Source: source} {
 		if text != "" {
 			*to = &text
