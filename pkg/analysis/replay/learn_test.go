@@ -52,3 +52,21 @@ func TestPassesEndWithTokens(t *testing.T) {
 		t.Errorf("passes %v, want %v", p.of[0], want)
 	}
 }
+
+// Of ranks with unlike numbers of steps, as two engines in one report have, the interval holds the mean
+// over all steps.
+func TestSpreadOverUnlikeRanks(t *testing.T) {
+	p := &predictor{all: true}
+	var then []float64
+	sum := 0.0
+	for rank, steps := range []int{60, 20} {
+		for k := range steps {
+			gain := float64(1000*(1+3*rank) + 10*(k%7))
+			p.chosen, p.now, then = append(p.chosen, chosen{rank: int32(rank)}), append(p.now, 9000), append(then, 9000-gain)
+			sum += gain / 1e3 / 80
+		}
+	}
+	if ci := p.spread(then); ci == nil || ci[0] > sum || ci[1] < sum {
+		t.Errorf("%v does not hold %.2f", ci, sum)
+	}
+}

@@ -571,36 +571,26 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 	return ci
 }
 
-// spread holds the mean gain over steps in 95 % of runs, us; nil where there are too few. Ranks
-// that take part in the same steps are one sample each.
+// spread holds the mean gain over steps in 95 % of runs, us; nil where there are too few. What steps of
+// one number gain on all ranks is one sample, as ranks take part in the same steps; where they do
+// not, and some have more of them, the mean is that over all all the same.
 func (p *predictor) spread(periods []float64) *[2]float64 {
-	byRank := map[int32][]float64{}
-	var order []int32
+	var gains []float64
+	next := map[int32]int{} // by rank
+	all := 0.0
 	for i, c := range p.chosen {
 		if !c.steady && !p.all {
 			continue
 		}
-		if byRank[c.rank] == nil {
-			order = append(order, c.rank)
+		k := next[c.rank]
+		if next[c.rank]++; k == len(gains) {
+			gains = append(gains, 0)
 		}
-		byRank[c.rank] = append(byRank[c.rank], (p.now[i]-periods[i])/1e3)
+		gains[k] += (p.now[i] - periods[i]) / 1e3
+		all++
 	}
-	gains := byRank[order[0]]
-	for _, rank := range order[1:] {
-		if len(byRank[rank]) == len(gains) {
-			for i, g := range byRank[rank] {
-				gains[i] += g
-			}
-		}
-	}
-	same := 0.0
-	for _, rank := range order {
-		if len(byRank[rank]) == len(gains) {
-			same++
-		}
-	}
-	for i := range gains {
-		gains[i] /= same
+	for k := range gains {
+		gains[k] *= float64(len(gains)) / all
 	}
 	var w stat.Estimator
 	zero := stat.Constant(0, len(gains), float64(len(gains)))
