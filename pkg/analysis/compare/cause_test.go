@@ -103,6 +103,23 @@ func TestSlowRank(t *testing.T) {
 	}
 }
 
+// TestSlowMachine makes all of the host slower by one factor: idle time is put down to the operations that
+// it lies in, not to calls whose time is hidden behind busy GPUs.
+func TestSlowMachine(t *testing.T) {
+	before := sim.Default()
+	before.Seed, before.Steps, before.ContextEvery, before.Layers, before.Mode, before.KernelScale = 11, 60, 0, 8, sim.Eager, 4
+	after := before
+	after.Seed, after.LaunchCost, after.Host = 12, 1.15*before.LaunchCost, slices.Clone(before.Host)
+	for k := range after.Host {
+		after.Host[k].Mean *= 1.15
+	}
+	c := difference(t, before, after)
+	said := strings.Join(c.Explanation, " ")
+	if !strings.Contains(said, "All host work changed by one factor") || !strings.Contains(said, "of the change: host work in _") || strings.Contains(said, "cudaLaunchKernel calls") {
+		t.Errorf("%q", said)
+	}
+}
+
 // TestLikelyCause adds a collection to one step in four of a short run: it is named.
 func TestLikelyCause(t *testing.T) {
 	before := sim.Default()

@@ -252,13 +252,10 @@ func (c *reader) hostLeads() bool {
 	return c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
 }
 
-// went reports whether a row changed in a direction beyond the noise. One of which few independent
-// steps cannot tell did where its interval says so: to take it for unchanged would put the change down
-// to another one.
+// went reports whether what a row takes changed in a direction beyond the noise, with what it shares with
+// all host work. One of which few independent steps cannot tell did where its interval says so: to
+// take it for unchanged would put the change down to another one.
 func (r *Row) went(sign float64) bool {
-	if r.Unknown == "" {
-		return r.Significant && sign*r.delta() > 0
-	}
 	return r.CI != nil && (sign > 0 && r.CI[0] > 0 || sign < 0 && r.CI[1] < 0)
 }
 
