@@ -267,13 +267,12 @@ func (c *reader) lastsLonger(cause *IdleRow) bool {
 	if !is {
 		return true
 	}
-	for i := range c.Operations {
-		if r := &c.Operations[i]; r.Name == name && r.Self != nil && r.Self.Delta != nil {
-			ranks := float64(len(c.base.run.ranks)) / float64(max(1, c.Runs.Baseline))
-			return r.went(c.finding.sign) && c.finding.sign**r.Self.Delta*ranks >= explains*c.finding.sign*cause.delta()
-		}
+	i := slices.IndexFunc(c.Operations, func(r Row) bool { return r.Name == name })
+	if i < 0 {
+		return true
 	}
-	return true
+	more := c.target.slowest(name) - c.base.slowest(name)
+	return c.Operations[i].went(c.finding.sign) && c.finding.sign*more >= explains*c.finding.sign*cause.delta()
 }
 
 // inCollectives reports whether what explains most of the change is time in collectives.

@@ -29,6 +29,7 @@ type item struct {
 	exposed value
 	count   float64 // per rank-step
 	present float64 // share of the rank-steps
+	slowest float64 // of operations: self of the rank on which it takes longest
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
 	rare           bool // it comes in few steps, or takes most of its time in few
@@ -296,11 +297,23 @@ func (s *side) operation(one *item, t *times) {
 	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)
 	for k, r := range s.samples.c.ranks {
 		gpus := max(1, float64(r.rank.gpus))
-		for p := s.samples.first[k]; p < s.samples.first[k+1]; p++ {
+		from, to := s.samples.first[k], s.samples.first[k+1]
+		for p := from; p < to; p++ {
 			t.total[p] -= t.hidden[p] / gpus
+		}
+		if from < to {
+			one.slowest = max(one.slowest, stat.Mean(t.self[from:to])*us)
 		}
 	}
 	one.exposed = s.samples.estimate(t.total, us)
+}
+
+// slowest is what an operation takes itself on the rank on which it takes longest, us.
+func (s *side) slowest(name string) float64 {
+	if one := s.rows[operations][name]; one != nil {
+		return one.slowest
+	}
+	return 0
 }
 
 // average is the weighted mean over all positions.
