@@ -56,7 +56,7 @@ func withFault(f sim.Fault) func(*sim.Config) {
 }
 
 func noWaits(call string) replay.Change {
-	c, err := replay.ParseNoWait(call)
+	c, err := replay.Parse("no-wait", call)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -64,7 +64,7 @@ func noWaits(call string) replay.Change {
 }
 
 func calls(glob string, factor float64) replay.Change {
-	c, err := replay.ParseCall(fmt.Sprint(glob, "=", factor))
+	c, err := replay.Parse("call", fmt.Sprint(glob, "=", factor))
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

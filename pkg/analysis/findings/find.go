@@ -282,15 +282,15 @@ func (g *group) treatment() (s replay.Scenario) {
 func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 	switch {
 	case how == "wait":
-		return []replay.Change{replay.SpareWaitsAt(f.Call, f.Path)}
+		return []replay.Change{replay.Wait(f.Call).At(f.Path).SparingTokens()}
 	case how == "call" && f.Of == Calls:
-		return []replay.Change{replay.CallAt(f.Call, f.Path, 0)}
+		return []replay.Change{replay.Call(f.Call, 0).At(f.Path)}
 	case how == "lost" && slices.Contains(f.Is, "free"):
 		return []replay.Change{replay.Class(f.Numbers["rest_share"], event.GIL)}
 	case how == "launch":
-		return []replay.Change{replay.CallAt(f.Call, f.Path, f.Numbers["rest"])}
+		return []replay.Change{replay.Call(f.Call, f.Numbers["rest"]).At(f.Path)}
 	case how == "class" && f.Of == Idle:
-		c := replay.ClassAt(f.Path, 0, classes...)
+		c := replay.Class(0, classes...).At(f.Path)
 		if f.Rank != nil {
 			c = c.On(*f.Rank)
 		}
@@ -298,11 +298,11 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 	case how == "range":
 		return []replay.Change{replay.Range(f.Call, 0)}
 	case how == "operation" && slices.Contains(f.Is, "host"):
-		return []replay.Change{replay.RangeAt(f.Path, 0)}
+		return []replay.Change{replay.Range("", 0).At(f.Path)}
 	case how == "operation" && slices.Contains(f.Is, "untraced"):
 		return []replay.Change{replay.Bare(0)}
 	case how == "operation":
-		return []replay.Change{replay.CallAt(f.Call, f.Path, 0)}
+		return []replay.Change{replay.Call(f.Call, 0).At(f.Path)}
 	case how == "host":
 		return []replay.Change{f.hostOf()}
 	case how == "gpu":

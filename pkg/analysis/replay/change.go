@@ -15,33 +15,49 @@ import (
 type what int
 
 const (
-	hostTime   what = iota // all host time
-	rangeTime              // host time inside ranges of a name
-	callTime               // host time inside calls of a name
-	launchTime             // host time inside calls that launch
-	gpuTime                // units, all of them
-	kernelTime             // units of a name
-	noWait                 // waits in calls of a name
-	otherWaits             // waits but those that bring tokens back
-	allHost                // host time, and what threads do in the operating system
-	whyHost                // host time with a why
-	limitTime              // what a CPU limit took
-	evenTime               // the host time of a rank's step is the median of the ranks'
+	hostTime  what = iota // all host time
+	allHost               // host time, and what threads do in the operating system
+	rangeTime             // host time inside ranges
+	callTime              // host time inside calls
+	classTime             // host time inside rows of some classes
+	unitTime              // units
+	noWait                // waits in calls
+	bareTime              // host time outside of all ranges and calls
+	lostTime              // time in which launching threads have lost their CPU
+	whyHost               // host time with a why
+	limitTime             // what a CPU limit took
+	evenTime              // the host time of a rank's step is the median of the ranks'
+	graphTime             // the host time of forward passes whose kernels are launched by themselves
+	numWhats
+)
+
+// options are the options of whatif that ask for changes, of those that one does.
+var options = [numWhats]string{
+	hostTime: "host", rangeTime: "range", callTime: "call", unitTime: "kernel", noWait: "no-wait", whyHost: "why",
+	limitTime: "cpu-quota", evenTime: "even", graphTime: "graph",
+}
+
+// tokens says which of the waits that a change is about.
+type tokens int
+
+const (
+	anyWait   tokens = iota
+	notTokens        // those that bring tokens back stay
+	forTokens        // those that bring tokens back, alone
 )
 
 // Change is one thing that is different. Times that it is about are multiplied by Factor,
 // and 0 is gone; where Amount is not 0 each occurrence is so much longer instead, in ns.
 type Change struct {
-	what   what
-	glob   string // of names, folded names where folded
-	within string // glob of a range around a call, "" for any place
-	folded bool   // glob is a name as names have it, digits folded
-	placed bool   // only where the ranges around, or the range and those around it, are path
-	path   string // the outermost first, as idle.Sites.PathText writes it
-	spare  bool   // waits that bring tokens back stay
-	// Of the classes of rows that a change is about, and the rank, nil for all.
-	classes []event.Class
-	rank    *int32
+	what    what
+	glob    string // of names, folded names where folded; "" for all
+	within  string // glob of a range around a call, "" for any place
+	folded  bool   // glob is a name as names have it, digits folded
+	placed  bool   // only where the ranges around, or the range and those around it, are path
+	path    string // the outermost first, as idle.Sites.PathText writes it
+	tokens  tokens
+	classes []event.Class // of rows
+	rank    *int32        // nil for all
 	Factor  float64
 	Amount  int64
 }
@@ -50,25 +66,9 @@ type Change struct {
 func Host(factor float64) Change { return Change{what: hostTime, Factor: factor} }
 
 // GPU is the length of all units times a factor.
-func GPU(factor float64) Change { return Change{what: gpuTime, Factor: factor} }
+func GPU(factor float64) Change { return Change{what: unitTime, Factor: factor} }
 
-// WaitAt leaves the waits of a call out that are made inside the ranges of a path.
-func WaitAt(call, path string) Change {
-	return Change{what: noWait, glob: call, folded: true, placed: true, path: path}
-}
-
-// CallAt multiplies what calls of a name take, but not what they wait for the GPU, inside the
-// ranges of a path.
-func CallAt(call, path string, factor float64) Change {
-	return Change{what: callTime, glob: call, folded: true, placed: true, path: path, Factor: factor}
-}
-
-// RangeAt multiplies the host time inside the innermost range of a path.
-func RangeAt(path string, factor float64) Change {
-	return Change{what: rangeTime, placed: true, path: path, Factor: factor}
-}
-
-// Range multiplies the host time inside ranges of a name, digits folded.
+// Range multiplies the host time inside ranges of a name, digits folded; of any name where it is "".
 func Range(name string, factor float64) Change {
 	return Change{what: rangeTime, glob: name, folded: true, Factor: factor}
 }
@@ -78,56 +78,97 @@ func Call(name string, factor float64) Change {
 	return Change{what: callTime, glob: name, folded: true, Factor: factor}
 }
 
-// ParseFactor reads a factor: a number from 0.
-func ParseFactor(text string) (float64, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
-		return 0, fmt.Errorf("%q is not a factor", text)
-	}
-	return f, nil
+// Wait leaves the waits of calls of a name out.
+func Wait(call string) Change { return Change{what: noWait, glob: call, folded: true} }
+
+// Ahead leaves the waits out that bring tokens back: the host runs ahead of the GPU without an end.
+func Ahead() Change { return Change{what: noWait, tokens: forTokens} }
+
+// Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
+// the operating system on launching threads alone, overheads that load code, ranges of the garbage
+// collector (event.GC) and of waits for the interpreter lock (event.GIL).
+func Class(factor float64, classes ...event.Class) Change {
+	return Change{what: classTime, classes: classes, Factor: factor}
 }
 
-// ParseRange reads GLOB=F or GLOB=-50us, for host time inside ranges.
-func ParseRange(text string) (Change, error) { return parseNamed(rangeTime, text, true) }
+// Bare multiplies the host time of launching threads outside of all ranges and calls.
+func Bare(factor float64) Change { return Change{what: bareTime, Factor: factor} }
 
-// ParseCall reads GLOB=F or GLOB=-50us, for host time inside calls.
-func ParseCall(text string) (Change, error) { return parseNamed(callTime, text, true) }
-
-// ParseKernel reads GLOB=F, for units.
-func ParseKernel(text string) (Change, error) { return parseNamed(kernelTime, text, false) }
-
-// ParseWhy reads CLASS=F, for host time with a why (SPEC 9), a glob.
-func ParseWhy(text string) (Change, error) { return parseNamed(whyHost, text, false) }
+// Lost multiplies the time in which launching threads have lost their CPU: they are on none, and
+// in no call that waits.
+func Lost(factor float64) Change { return Change{what: lostTime, Factor: factor} }
 
 // Even has the host time of each rank's step be the median of the ranks'.
 func Even() Change { return Change{what: evenTime} }
 
+// Graph has forward passes replay one graph whose kernels are launched by themselves: from the
+// first to the last launch of a kernel that could be captured the host does nothing else. Steps
+// with context requests stay.
+func Graph() Change { return Change{what: graphTime} }
+
 // Unlimited is without what a limit on CPU time took.
 func Unlimited() Change { return Change{what: limitTime} }
 
-// ParseNoWait reads CALL or CALL@RANGE, both globs, for waits that are left out.
-func ParseNoWait(text string) (Change, error) {
-	call, within, _ := strings.Cut(text, "@")
-	if err := checkGlobs(call, within); err != nil || call == "" {
-		return Change{}, fmt.Errorf("%q is not the name of a call", text)
-	}
-	return Change{what: noWait, glob: call, within: within}, nil
+// At is the change inside the ranges of a path alone, or of ranges whose path that is.
+func (c Change) At(path string) Change {
+	c.placed, c.path = true, path
+	return c
 }
 
-// parseNamed reads GLOB=F, and an amount of time in place of F where there may be one.
-func parseNamed(w what, text string, amounts bool) (Change, error) {
-	k := strings.LastIndexByte(text, '=')
-	if k <= 0 || checkGlobs(text[:k]) != nil {
-		return Change{}, fmt.Errorf("%q is not GLOB=FACTOR", text)
+// On is the change on one rank alone.
+func (c Change) On(rank int32) Change {
+	c.rank = &rank
+	return c
+}
+
+// SparingTokens is the change without the waits that bring tokens back, which stay.
+func (c Change) SparingTokens() Change {
+	c.tokens = notTokens
+	return c
+}
+
+// on reports whether a change is about a rank.
+func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
+
+// Parse reads the value of an option of whatif that asks for a change: F for host and gpu, GLOB=F
+// for range, call, kernel and why, or GLOB=-50us for the first two, and CALL or CALL@RANGE, both
+// globs, for no-wait.
+func Parse(option, text string) (c Change, err error) {
+	value := text
+	switch c = (Change{what: whatOf(option), Factor: 1}); option {
+	case "host", "gpu":
+	case "no-wait":
+		c.glob, c.within, _ = strings.Cut(text, "@")
+		if checkGlobs(c.glob, c.within) != nil || c.glob == "" {
+			return c, fmt.Errorf("%q is not the name of a call", text)
+		}
+		return c, nil
+	default:
+		k := strings.LastIndexByte(text, '=')
+		if k <= 0 || checkGlobs(text[:k]) != nil {
+			return c, fmt.Errorf("%q is not GLOB=FACTOR", text)
+		}
+		c.glob, value = text[:k], text[k+1:]
 	}
-	c := Change{what: w, glob: text[:k], Factor: 1}
-	if d, err := time.ParseDuration(text[k+1:]); err == nil && amounts && d != 0 {
+	if d, err := time.ParseDuration(value); err == nil && d != 0 && (c.what == rangeTime || c.what == callTime) {
 		c.Amount = int64(d)
 		return c, nil
 	}
-	f, err := ParseFactor(text[k+1:])
-	c.Factor = f
-	return c, err
+	c.Factor, err = strconv.ParseFloat(value, 64)
+	if err != nil || c.Factor < 0 || math.IsInf(c.Factor, 0) || math.IsNaN(c.Factor) {
+		return c, fmt.Errorf("%q is not a factor", value)
+	}
+	return c, nil
+}
+
+// whatOf is what an option changes.
+func whatOf(option string) what {
+	for w, name := range options {
+		if name == option {
+			return what(w)
+		}
+	}
+	return unitTime // gpu
 }
 
 // checkGlobs reports whether all are globs.
@@ -155,37 +196,22 @@ func (c Change) String() string {
 	if c.Amount != 0 {
 		value = strings.Replace(time.Duration(c.Amount).String(), "µs", "us", 1)
 	}
-	glob := strings.ReplaceAll(c.glob, "#", "*")
-	switch c.what {
-	case hostTime:
-		return "--host " + value
-	case gpuTime:
+	option, glob := "--"+options[c.what], strings.ReplaceAll(c.glob, "#", "*")
+	switch {
+	case c.what == noWait && c.within != "":
+		return option + " '" + glob + "@" + strings.ReplaceAll(c.within, "#", "*") + "'"
+	case c.what == noWait:
+		return option + " '" + glob + "'"
+	case c.what == unitTime && glob == "":
 		return "--gpu " + value
-	case rangeTime:
-		return "--range '" + glob + "=" + value + "'"
-	case callTime:
-		return "--call '" + glob + "=" + value + "'"
-	case kernelTime:
-		return "--kernel '" + glob + "=" + value + "'"
-	case noWait:
-		if c.within != "" {
-			glob += "@" + strings.ReplaceAll(c.within, "#", "*")
-		}
-		return "--no-wait '" + glob + "'"
-	case launchTime:
-		return "launches free"
-	case whyHost:
-		return "--why '" + glob + "=" + value + "'"
-	case limitTime:
-		return "--cpu-quota none"
-	case evenTime:
-		return "--even"
-	case graphTime:
-		return "--graph"
-	case aheadOfTokens:
-		return "no waits for tokens"
+	case c.what == hostTime:
+		return option + " " + value
+	case c.what == limitTime:
+		return option + " none"
+	case c.glob != "":
+		return option + " '" + glob + "=" + value + "'"
 	}
-	return "no waits but the one that brings tokens back"
+	return option
 }
 
 // Scenario is changes that are made together.

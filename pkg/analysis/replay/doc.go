@@ -79,9 +79,9 @@
 //	… t.Add(batch) for each batch …
 //	err := t.Finish(func(rank int32) *step.RankSteps { … of its own walkers, nil for none … })
 //	gains, err := t.Each([]replay.Scenario{
-//		{Changes: []replay.Change{replay.WaitAt("cudaDeviceSynchronize", "step # > sample")}},
-//		{Changes: []replay.Change{replay.CallAt("cudaMalloc", "step # > embed", 0), replay.CallAt("cudaFree", "", 0)}},
-//		{Changes: []replay.Change{replay.RangeAt("step # > _prepare_inputs", 0)}},
+//		{Changes: []replay.Change{replay.Wait("cudaDeviceSynchronize").At("step # > sample")}},
+//		{Changes: []replay.Change{replay.Call("cudaMalloc", 0).At("step # > embed"), replay.Call("cudaFree", 0).At("")}},
+//		{Changes: []replay.Change{replay.Range("", 0).At("step # > _prepare_inputs")}},
 //	})
 //
 // Names and paths are those of package idle: the ranges from the outermost on, digits folded,

@@ -195,7 +195,7 @@ func nearest(t *Trace, order []int32, at int64) int {
 
 // enterStep has a process's host time count for a step from its start on.
 func (h *hosts) enterStep(q *process, k int32, at int64) {
-	even := h.plan.even != nil && h.even != nil
+	even := h.plan.asks[evenTime] && h.even != nil
 	if h.learn == nil && !even {
 		return
 	}

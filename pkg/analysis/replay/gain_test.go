@@ -76,10 +76,10 @@ func TestGainsOfSites(t *testing.T) {
 	with.Faults = []sim.Fault{{Kind: sim.FaultSync, At: "_sample_async", Rank: -1}, {Kind: sim.FaultAlloc, Rank: -1, US: 600}}
 	truth := gains(t, with, "nvtx").StepUs - gains(t, without, "nvtx").StepUs
 	at := pathOf(t, with, "cudaDeviceSynchronize")
-	alloc := treat(replay.CallAt("cudaMalloc", pathOf(t, with, "cudaMalloc"), 0), replay.CallAt("cudaFree", pathOf(t, with, "cudaFree"), 0))
-	wait := treat(replay.WaitAt("cudaDeviceSynchronize", at))
+	alloc := treat(replay.Call("cudaMalloc", 0).At(pathOf(t, with, "cudaMalloc")), replay.Call("cudaFree", 0).At(pathOf(t, with, "cudaFree")))
+	wait := treat(replay.Wait("cudaDeviceSynchronize").At(at))
 	both := treat(slices.Concat(wait.Changes, alloc.Changes)...)
-	g := gains(t, with, "nvtx", wait, alloc, treat(replay.WaitAt("cudaDeviceSynchronize", at+" > elsewhere")), both)
+	g := gains(t, with, "nvtx", wait, alloc, treat(replay.Wait("cudaDeviceSynchronize").At(at+" > elsewhere")), both)
 	if pair := g.Each[3]; math.Abs(pair.Us-truth) > 0.02*g.StepUs {
 		t.Errorf("%q: both treated: %+v, the runs differ by %.1f of %.1f us", at, pair, truth, g.StepUs)
 	}

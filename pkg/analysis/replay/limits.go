@@ -47,6 +47,8 @@ const (
 	sampleRows    = 1 << 18
 	sampleWindows = 4
 
+	// maxPaths, 131072: how many paths of ranges are told apart, as in package idle.
+	maxPaths = 1 << 17
 	// maxLaunches, 16384 calls: how many launch calls of a thread are kept. CUDA lets about
 	// 1,024 wait on a channel before the call blocks; more are never under way.
 	maxLaunches = 16384

@@ -79,7 +79,7 @@ type row struct {
 
 // newPass makes a pass over a trace.
 func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
-	p := &pass{t: t, n: len(scenarios), plan: newPlan(&t.names, scenarios), procs: make([]process, len(t.processes))}
+	p := &pass{t: t, n: len(scenarios), plan: newPlan(t, scenarios, know), procs: make([]process, len(t.processes))}
 	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads))}
 	p.waits = waits{pass: p, tokens: know.tokens, unhindered: know.free, age: know.age}
 	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}}}
@@ -91,7 +91,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 			p.procs[k].limits = know.limits[k]
 		}
 	}
-	p.even, p.plan.graphCall, p.plan.nodeGap = know.even, know.graphCall, know.nodeGap
+	p.even = know.even
 	for k, s := range t.streams {
 		p.gpu.streams[k] = stream{process: s.process, device: s.device}
 		q := &p.procs[s.process]
@@ -100,7 +100,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	for k, s := range t.threads {
 		q := &p.procs[s.process]
 		p.hosts.threads[k] = thread{process: q, rank: t.processes[s.process], launches: s.launches, depth: make([]int16, len(p.plan.changes))}
-		if p.plan.graphs && know.passes != nil {
+		if p.plan.asks[graphTime] && know.passes != nil {
 			p.hosts.threads[k].passes = know.passes.of[k]
 		}
 		q.threads = append(q.threads, &p.hosts.threads[k])
@@ -149,7 +149,7 @@ func (p *pass) row(r *row) {
 	if len(q.starts) > 0 {
 		p.steps.missed(q, r.start)
 	}
-	if p.plan.whys.needs() && !r.kind.IsGPU() && r.kind != event.Sync && r.place >= 0 {
+	if len(p.plan.whys.changes) > 0 && !r.kind.IsGPU() && r.kind != event.Sync && r.place >= 0 {
 		p.hosts.observe(r)
 	}
 	switch {
@@ -164,7 +164,7 @@ func (p *pass) row(r *row) {
 	case p.plan.loads && r.kind == event.Overhead && r.class == event.Load && p.sink == nil:
 		p.hosts.addLoad(r)
 	default:
-		if p.plan.loses && r.kind == event.Run {
+		if p.plan.asks[lostTime] && r.kind == event.Run {
 			p.hosts.addRun(r)
 		}
 		if p.learn != nil && r.kind == event.Run {

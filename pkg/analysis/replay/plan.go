@@ -13,122 +13,72 @@ type plan struct {
 	names   []name
 	globs   []string // that names were asked for
 	changes []applied
-	byName  [][]int32   // ranges and calls: changes by code of the name
-	around  []int32     // changes of ranges by their path alone
-	calls   []int32     // changes of all calls that launch
-	units   [][]float64 // factor of units by code of the name
-	ofRank  []applied   // changes of units of one rank
-	host    []float64   // factor of all host time
-	system  []bool      // and it is that of the operating system's calls, too
-	keep    []bool      // waits for other threads keep their length
-	others  []bool      // without waits but those that bring tokens back
-	ahead   []bool      // without those that bring tokens back
-	asked
-
-	graphCall, nodeGap int64 // what launching a graph takes, and the time between its kernels
-	paths              *paths
-	whys               whys
-	even               []bool // by scenario: host time is even over ranks, nil for none
-}
-
-// asked is what changes are about at all: what none asks for need not be followed.
-type asked struct {
-	plain   bool // no scenario changes host time
-	classed bool // changes are about classes of rows
-	loads   bool // and about code that is loaded
-	loses   bool // or about lost CPUs
-	graphs  bool // or about forward passes without a graph
+	byName  [][]int32      // changes that may be about a row of a name, by its code
+	units   [][]float64    // factors of units, by scenario: by code of the name, of each process where ranked
+	ranked  bool           // units of one name have other factors on other ranks
+	asks    [numWhats]bool // whether a scenario has such a change: what none asks for need not be followed
+	loads   bool           // and asks for code that is loaded
+	plain   bool           // none changes host time
+	keep    []bool         // by scenario: waits for other threads keep their length
+	know    *known
+	paths
+	whys whys
 }
 
 // applied is a change in a scenario.
 type applied struct {
 	Change
 	scenario int
+	at       int32 // where it is placed: the path, -1 for outside of all ranges, nowhere where no thread was there yet
 }
 
-// newPlan makes scenarios ready.
-func newPlan(known *names, scenarios []Scenario) *plan {
-	n, names := len(scenarios), known.all
-	p := &plan{n: n, names: names, globs: known.globs, asked: asked{plain: true}, host: make([]float64, n), system: make([]bool, n), keep: make([]bool, n), others: make([]bool, n), ahead: make([]bool, n)}
-	all := slices.Repeat([]float64{1}, n)
+// newPlan makes scenarios ready for a trace.
+func newPlan(t *Trace, scenarios []Scenario, know *known) *plan {
+	p := &plan{n: len(scenarios), names: t.names.all, globs: t.names.globs, plain: true, know: know}
 	for s := range scenarios {
-		p.host[s], p.keep[s] = 1, scenarios[s].Keep
+		p.keep = append(p.keep, scenarios[s].Keep)
 		for _, c := range scenarios[s].Changes {
-			p.add(c, s, all)
+			p.add(applied{c, s, nowhere})
 		}
 	}
-	p.paths = newPaths(names, p.changes)
-	p.whys.factors, p.whys.names = map[idle.Why][]float64{}, names
-	p.byName, p.units = make([][]int32, len(names)), make([][]float64, len(names))
-	for code := range names {
-		p.units[code] = all
-		p.name(code, all)
+	p.whys.factors, p.whys.names = map[idle.Why][]float64{}, p.names
+	p.byName = make([][]int32, len(p.names))
+	for code := range p.names {
+		for k := range p.changes {
+			if c := &p.changes[k]; c.what >= rangeTime && c.what <= noWait && c.what != unitTime && p.fits(c, c.glob, code) {
+				p.byName[code] = append(p.byName[code], int32(k))
+			}
+		}
+	}
+	if p.units = make([][]float64, len(p.names)); p.ranked {
+		p.units = make([][]float64, len(p.names)*len(t.processes))
 	}
 	return p
 }
 
-// add adds a change; all are the factors of all units.
-func (p *plan) add(c Change, s int, all []float64) {
-	k := int32(len(p.changes))
-	p.changes = append(p.changes, applied{c, s})
-	p.plain = p.plain && (c.what == gpuTime || c.what == kernelTime)
-	switch {
-	case c.what == hostTime:
-		p.host[s] *= c.Factor
-	case c.what == allHost:
-		p.host[s], p.system[s] = 0, true
-	case c.what == gpuTime && c.rank == nil:
-		all[s] *= c.Factor
-	case c.what == gpuTime:
-		p.ofRank = append(p.ofRank, applied{c, s})
-	case c.what == classTime:
-		p.classed, p.loads = true, p.loads || slices.Contains(c.classes, event.Load)
-	case c.what == lostTime:
-		p.loses = true
-	case c.what == graphTime:
-		p.graphs = true
-	case c.what == whyHost:
-		p.whys.changes = append(p.whys.changes, whyChange{s, c.glob, c.rank, c.Factor, false})
-	case c.what == limitTime:
-		p.whys.changes = append(p.whys.changes, whyChange{s, "", c.rank, 0, true})
-	case c.what == evenTime:
-		if p.even == nil {
-			p.even = make([]bool, p.n)
-		}
-		p.even[s] = true
-	case c.what == otherWaits:
-		p.others[s] = true
-	case c.what == aheadOfTokens:
-		p.ahead[s] = true
-	case c.what == launchTime:
-		p.calls = append(p.calls, k)
-	case c.what == rangeTime && c.placed && c.glob == "":
-		p.around = append(p.around, k)
+// add adds a change.
+func (p *plan) add(c applied) {
+	if c.path == "" {
+		c.at = -1
 	}
-}
-
-// name finds the changes that are about a name.
-func (p *plan) name(code int, all []float64) {
-	for k := range p.changes {
-		c := &p.changes[k]
-		switch {
-		case c.glob == "" || c.what == whyHost || !p.fits(&c.Change, c.glob, code):
-		case c.what == kernelTime:
-			if &p.units[code][0] == &all[0] {
-				p.units[code] = slices.Clone(all)
-			}
-			p.units[code][c.scenario] *= c.Factor
-		default:
-			p.byName[code] = append(p.byName[code], int32(k))
-		}
+	p.asks[c.what] = true
+	p.plain = p.plain && c.what == unitTime
+	p.ranked = p.ranked || c.what == unitTime && c.rank != nil
+	p.loads = p.loads || slices.Contains(c.classes, event.Load)
+	if p.placed = p.placed || c.placed; p.placed && p.ids == nil {
+		p.ids = map[pathStep]int32{}
 	}
+	if c.what == whyHost || c.what == limitTime {
+		p.whys.changes = append(p.whys.changes, c)
+	}
+	p.changes = append(p.changes, c)
 }
 
 // fits reports whether a change is about a name.
-func (p *plan) fits(c *Change, glob string, code int) bool {
+func (p *plan) fits(c *applied, glob string, code int) bool {
 	n := &p.names[code]
-	if c.folded {
-		return n.text == glob
+	if c.folded || glob == "" {
+		return glob == "" || n.text == glob
 	}
 	for k, g := range p.globs {
 		if g == glob && n.fits>>k&1 != 0 {
@@ -138,55 +88,61 @@ func (p *plan) fits(c *Change, glob string, code int) bool {
 	return false
 }
 
-// about reports whether a change of rows of this name is about this row.
+// unit returns the factors of units of a name in a process, which is a rank's.
+func (p *plan) unit(process, rank, code int32) []float64 {
+	at := int(code)
+	if p.ranked {
+		at += int(process) * len(p.names)
+	}
+	if p.units[at] == nil {
+		p.units[at] = slices.Repeat([]float64{1}, p.n)
+		for k := range p.changes {
+			if c := &p.changes[k]; c.what == unitTime && c.on(rank) && p.fits(c, c.glob, int(code)) {
+				p.units[at][c.scenario] *= c.Factor
+			}
+		}
+	}
+	return p.units[at]
+}
+
+// about reports whether a change that may be about rows of this name is about this row, which is open.
 func (p *plan) about(k int32, o *openRow) bool {
-	c := &p.changes[k]
-	if c.placed && p.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
+	c, th := &p.changes[k], o.thread
+	if c.placed && c.at != th.path() || !c.on(th.rank) {
 		return false
 	}
 	switch c.what {
 	case rangeTime:
-		return o.kind == event.NVTX
+		return o.kind == event.NVTX && (c.glob != "" || c.at >= 0)
 	case callTime:
 		return o.kind != event.NVTX
 	case noWait:
-		return o.kind == event.API && (c.within == "" || p.inside(o.thread, c))
+		inside := func(r openRange) bool { return p.fits(c, c.within, int(r.name)) }
+		return o.kind == event.API && (c.within == "" || slices.ContainsFunc(th.ranges, inside))
 	}
-	return false
-}
-
-// inside reports whether a range is open that a change is about.
-func (p *plan) inside(th *thread, c *applied) bool {
-	return slices.ContainsFunc(th.ranges, func(r openRange) bool { return p.fits(&c.Change, c.within, int(r.name)) })
+	if !slices.Contains(c.classes, o.class) {
+		return false
+	}
+	switch o.kind {
+	case event.OS:
+		return th.launches
+	case event.NVTX:
+		return o.class == event.GC || p.names[o.name].flags&waitsForGIL != 0
+	}
+	return true
 }
 
 // enter makes changes count that are about a row from its start on.
 func (p *plan) enter(o *openRow) {
-	th := o.thread
 	if o.kind == event.OS && waitsInOS(o.class) {
-		th.waiting++
+		o.thread.waiting++
 	}
 	for _, k := range p.byName[o.name] {
 		if p.about(k, o) {
 			p.count(o, k)
 		}
 	}
-	if p.classed {
-		p.enterClass(o)
-	}
-	if o.kind == event.NVTX {
-		for _, k := range p.around {
-			if at := th.path(); p.paths.of[k] == at && at >= 0 && p.changes[k].on(th.rank) {
-				p.count(o, k)
-			}
-		}
-	}
-	if o.kind == event.API && (o.class == event.Launch || o.class == event.GraphLaunch) {
-		for _, k := range p.calls {
-			p.count(o, k)
-		}
-	}
-	p.refactor(th)
+	p.refactor(o.thread)
 }
 
 // count makes a change count from a row on.
@@ -194,7 +150,7 @@ func (p *plan) count(o *openRow, k int32) {
 	th, c := o.thread, &p.changes[k]
 	if c.what == noWait {
 		o.left = append(o.left, k)
-		if o.class != event.APISync || c.spare {
+		if o.class != event.APISync || c.tokens != anyWait {
 			return // what else the call does remains
 		}
 	}
@@ -230,22 +186,130 @@ func (p *plan) leave(o *openRow) {
 // refactor finds the factors of the host time that follows on a thread.
 func (p *plan) refactor(th *thread) {
 	for s := range th.factor {
-		if th.factor[s] = p.host[s]; th.waiting > 0 && !p.system[s] {
-			th.factor[s] = 1
-		}
-		if p.even != nil && p.even[s] {
-			th.factor[s] *= p.evenFactor(th)
-		}
+		th.factor[s] = 1
 	}
 	for k, depth := range th.depth {
-		switch c := &p.changes[k]; {
+		c, f := &p.changes[k], 1.0
+		switch {
+		case c.what == hostTime && th.waiting == 0:
+			f = c.Factor
+		case c.what == allHost:
+			f = 0
+		case c.what == evenTime:
+			f = p.evenFactor(th)
 		case c.what == bareTime && th.launches && c.on(th.rank) && len(th.ranges)+len(th.calls)+th.waiting == 0:
-			th.factor[c.scenario] *= c.Factor
+			f = c.Factor
 		case depth == 0:
 		case c.what == noWait:
-			th.factor[c.scenario] = 0
+			f = 0
 		case c.Amount == 0:
-			th.factor[c.scenario] *= c.Factor
+			f = c.Factor
+		}
+		th.factor[c.scenario] *= f
+	}
+}
+
+// spend adds host time to a thread's new times.
+func (p *plan) spend(th *thread, d int64) {
+	for s := range th.now {
+		th.now[s] += scaled(d, th.factor[s])
+	}
+	for s, c := range th.credit {
+		if c > 0 {
+			use := min(c, scaled(d, th.factor[s]))
+			th.now[s] -= use
+			th.credit[s] -= use
+		}
+	}
+}
+
+// paths are the ways from an outermost range to an innermost one that threads were seen in.
+// Ranges about the interpreter lock and the garbage collector are in none.
+type paths struct {
+	placed bool // some change is about one: else they are not followed
+	ids    map[pathStep]int32
+	texts  []string
+}
+
+// pathStep is the last range of a path and the path before it, -1 for none.
+type pathStep struct{ parent, name int32 }
+
+// nowhere is a path that no thread was in.
+const nowhere = int32(-2)
+
+// pathSeparator is between the ranges of a path as text, see idle.Sites.PathText.
+const pathSeparator = " > "
+
+// child returns the path that goes on from another one with a range.
+func (p *plan) child(parent, name int32) int32 {
+	if !p.placed || parent == nowhere {
+		return nowhere
+	}
+	s := pathStep{parent, p.names[name].same}
+	if id, ok := p.ids[s]; ok {
+		return id
+	}
+	if len(p.texts) >= maxPaths {
+		return nowhere
+	}
+	id, text := int32(len(p.texts)), p.names[name].text
+	if parent >= 0 {
+		text = p.texts[parent] + pathSeparator + text
+	}
+	p.ids[s], p.texts = id, append(p.texts, text)
+	for k := range p.changes {
+		if c := &p.changes[k]; c.placed && c.path == text {
+			c.at = id
+		}
+	}
+	return id
+}
+
+// openRange is a range that is open on a thread, and the path to it, or around it where it is
+// of no path itself.
+type openRange struct {
+	name, path int32
+	around     bool
+}
+
+// path is the path of the ranges that are open on a thread, -1 for none.
+func (th *thread) path() int32 {
+	if n := len(th.ranges); n > 0 {
+		return th.ranges[n-1].path
+	}
+	return -1
+}
+
+// enterRange opens a range.
+func (p *plan) enterRange(o *openRow) {
+	if th := o.thread; p.names[o.name].flags&(waitsForGIL|holdsGIL) == 0 {
+		th.ranges = append(th.ranges, openRange{name: o.name, around: o.class == event.GC})
+		p.repath(th, len(th.ranges)-1)
+	}
+}
+
+// leaveRange closes a range: the latest of its name.
+func (p *plan) leaveRange(th *thread, name int32) {
+	k := len(th.ranges) - 1
+	for k >= 0 && th.ranges[k].name != name {
+		k--
+	}
+	if k >= 0 {
+		th.ranges = append(th.ranges[:k], th.ranges[k+1:]...)
+		p.repath(th, k)
+	}
+}
+
+// repath finds the paths of the open ranges from k on: more than one where ranges overlap.
+func (p *plan) repath(th *thread, k int) {
+	for ; k < len(th.ranges); k++ {
+		r := &th.ranges[k]
+		r.path = -1
+		if k > 0 {
+			r.path = th.ranges[k-1].path
+		}
+		if !r.around {
+			r.path = p.child(r.path, r.name)
 		}
 	}
 }

@@ -333,11 +333,8 @@ func (t *Trace) thread(process int32, id int64) int32 {
 func globsOf(all []Scenario) (globs []string) {
 	for _, s := range all {
 		for _, c := range s.Changes {
-			if c.folded {
-				continue
-			}
 			for _, g := range []string{c.glob, c.within} {
-				if g != "" {
+				if g != "" && !c.folded {
 					globs = append(globs, g)
 				}
 			}

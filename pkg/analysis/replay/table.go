@@ -359,10 +359,10 @@ func (p *predictor) table() error {
 		{Name: "host twice as fast", Changes: []Change{Host(0.5)}},
 		{Name: "GPU 10 % faster", Changes: []Change{GPU(1 / 1.1)}},
 		{Name: "GPU twice as fast", Changes: []Change{GPU(0.5)}},
-		{Name: "launches free", Changes: []Change{{what: launchTime}}},
+		{Name: "launches free", Changes: []Change{Class(0, event.Launch, event.GraphLaunch)}},
 	}
 	if len(p.know.tokens) > 0 {
-		fixed = append(fixed, Scenario{Name: "no waits but the one that brings tokens back", Changes: []Change{{what: otherWaits}}})
+		fixed = append(fixed, Scenario{Name: "no waits but the one that brings tokens back", Changes: []Change{{what: noWait, tokens: notTokens}}})
 	}
 	bounds := []Scenario{{Changes: []Change{{what: allHost}}}, {Changes: []Change{GPU(0)}}}
 	if p.know.even != nil {
@@ -386,13 +386,13 @@ func (p *predictor) table() error {
 func (p *predictor) operations() (all []Scenario) {
 	names := p.t.names.all
 	for _, code := range largest(p.learner.operations(names), tableOperations) {
-		all = append(all, Scenario{Changes: []Change{{what: rangeTime, glob: names[code].text, folded: true}}})
+		all = append(all, Scenario{Changes: []Change{Range(names[code].text, 0)}})
 	}
 	for _, code := range largest(p.learner.calls, tableOperations) {
-		all = append(all, Scenario{Changes: []Change{{what: callTime, glob: names[code].text, folded: true}}})
+		all = append(all, Scenario{Changes: []Change{Call(names[code].text, 0)}})
 	}
 	for _, at := range p.learner.sites(tableOperations / 2) {
-		c := Change{what: noWait, glob: names[at.call].text, folded: true}
+		c := Wait(names[at.call].text)
 		if at.within >= 0 {
 			c.within = names[at.within].text
 		}

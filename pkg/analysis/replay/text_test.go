@@ -66,17 +66,12 @@ func parseText(t *testing.T, path string) (s replay.Scenario, all []moved) {
 
 func parseChange(t *testing.T, s replay.Scenario, f []string) replay.Scenario {
 	t.Helper()
-	parse := map[string]func(string) (replay.Change, error){
-		"--range": replay.ParseRange, "--call": replay.ParseCall, "--kernel": replay.ParseKernel, "--no-wait": replay.ParseNoWait, "--why": replay.ParseWhy,
-		"--host": func(v string) (replay.Change, error) { x, err := replay.ParseFactor(v); return replay.Host(x), err },
-		"--gpu":  func(v string) (replay.Change, error) { x, err := replay.ParseFactor(v); return replay.GPU(x), err },
-	}
 	for i := 0; i < len(f); i += 2 {
 		if f[i] == "--waits" {
 			s.Keep = f[i+1] == "keep"
 			continue
 		}
-		c, err := parse[f[i]](f[i+1])
+		c, err := replay.Parse(strings.TrimPrefix(f[i], "--"), f[i+1])
 		if err != nil {
 			t.Fatal(err)
 		}

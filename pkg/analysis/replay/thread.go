@@ -243,20 +243,6 @@ func (h *hosts) observe(r *row) {
 	h.plan.whys.observe(th.why, r)
 }
 
-// spend adds host time to a thread's new times.
-func (p *plan) spend(th *thread, d int64) {
-	for s := range th.now {
-		th.now[s] += scaled(d, th.factor[s])
-	}
-	for s, c := range th.credit {
-		if c > 0 {
-			use := min(c, scaled(d, th.factor[s]))
-			th.now[s] -= use
-			th.credit[s] -= use
-		}
-	}
-}
-
 // end ends a row of a thread.
 func (h *hosts) end(o *openRow) {
 	th := o.thread

@@ -7,55 +7,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// What treatments of findings change beyond what options ask for.
-const (
-	classTime     what = iota + 100 // host time inside rows of some classes
-	lostTime                        // time in which launching threads have lost their CPU
-	bareTime                        // host time outside of all ranges and calls
-	aheadOfTokens                   // the waits that bring tokens back
-	graphTime                       // the host time of forward passes whose kernels are launched by themselves
-)
-
-// SpareWaitsAt is WaitAt without the waits that bring tokens back, which stay.
-func SpareWaitsAt(call, path string) Change {
-	c := WaitAt(call, path)
-	c.spare = true
-	return c
-}
-
-// Ahead leaves the waits out that bring tokens back: the host runs ahead of the GPU without an end.
-func Ahead() Change { return Change{what: aheadOfTokens} }
-
-// Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
-// the operating system on launching threads alone, overheads that load code, ranges of the garbage
-// collector (event.GC) and of waits for the interpreter lock (event.GIL).
-func Class(factor float64, classes ...event.Class) Change {
-	return Change{what: classTime, classes: classes, Factor: factor}
-}
-
-// ClassAt is Class inside the ranges of a path.
-func ClassAt(path string, factor float64, classes ...event.Class) Change {
-	return Change{what: classTime, classes: classes, placed: true, path: path, Factor: factor}
-}
-
-// Bare multiplies the host time of launching threads outside of all ranges and calls.
-func Bare(factor float64) Change { return Change{what: bareTime, Factor: factor} }
-
-// Lost multiplies the time in which launching threads have lost their CPU: they are on none, and
-// in no call that waits.
-func Lost(factor float64) Change { return Change{what: lostTime, Factor: factor} }
-
-// Graph has forward passes replay one graph whose kernels are launched by themselves: from the
-// first to the last launch of a kernel that could be captured the host does nothing else. Steps
-// with context requests stay.
-func Graph() Change { return Change{what: graphTime} }
-
-// On is the change on one rank alone.
-func (c Change) On(rank int32) Change {
-	c.rank = &rank
-	return c
-}
-
 // Capturable reports whether kernels of a class, one of event's, belong into a graph.
 func Capturable(class event.Class) bool {
 	switch class {
@@ -63,22 +14,6 @@ func Capturable(class event.Class) bool {
 		return true
 	}
 	return false
-}
-
-// on reports whether a change is about a rank.
-func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
-
-// enterClass makes changes count that are about a row by its class.
-func (p *plan) enterClass(o *openRow) {
-	for k := range p.changes {
-		c := &p.changes[k]
-		if c.what != classTime || !slices.Contains(c.classes, o.class) || c.placed && p.paths.of[k] != o.thread.path() || !c.on(o.thread.rank) {
-			continue
-		}
-		if o.kind == event.OS && o.thread.launches || o.kind == event.Overhead || o.kind == event.API || o.kind == event.NVTX && (o.class == event.GC || p.names[o.name].flags&waitsForGIL != 0) {
-			p.count(o, int32(k))
-		}
-	}
 }
 
 // addLoad has the driver load code for a thread: host time, whatever call it is in.
@@ -214,7 +149,7 @@ func (p *plan) captured(th *thread, from, to int64) {
 			}
 			th.now[c.scenario] -= scaled(d, th.factor[c.scenario])
 			if one.from >= from {
-				th.now[c.scenario] += scaled(p.graphCall, th.factor[c.scenario])
+				th.now[c.scenario] += scaled(p.know.graphCall, th.factor[c.scenario])
 			}
 		}
 	}
@@ -227,7 +162,7 @@ func (th *thread) capturing(t int64) bool {
 
 // inGraph places a unit that a graph would replay after what it follows, as those of replays do.
 func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
-	after := min(max(0, u.start-prev.end), g.plan.nodeGap)
+	after := min(max(0, u.start-prev.end), g.plan.know.nodeGap)
 	ends := g.endOf(prev)
 	for i := range g.plan.changes {
 		if c := &g.plan.changes[i]; c.what == graphTime && c.on(g.t.processes[u.process]) {
@@ -271,16 +206,3 @@ func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
 // lateShare, 20 %: of what a step took longer the one after it must take longer, too, for that to
 // be for the same reason. (Steps of one kind differ by less.)
 const lateShare = 0.2
-
-// rankFactors has a unit take what changes of its rank say.
-func (g *gpu) rankFactors(u *unit) {
-	rank, shared := g.t.processes[u.process], true
-	for i := range g.plan.ofRank {
-		if c := &g.plan.ofRank[i]; c.on(rank) {
-			if shared {
-				u.factor, shared = slices.Clone(u.factor), false
-			}
-			u.factor[c.scenario] *= c.Factor
-		}
-	}
-}

@@ -199,14 +199,11 @@ func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
 func (g *gpu) add(p *process, r *row) {
 	st := &g.streams[r.place]
 	u := g.newUnit()
-	u.call, u.start, u.end, u.factor, u.stream = r.start, r.start, r.end, g.plan.units[r.name], st
+	u.call, u.start, u.end, u.factor, u.stream = r.start, r.start, r.end, g.plan.unit(st.process, g.t.processes[st.process], r.name), st
 	u.process, u.launcher, u.kind, u.stretch, u.ordinal = st.process, r.launcher, r.kind, r.stretch, r.ordinal
 	u.samples = r.class == event.Sampling
 	u.toHost, u.token = r.kind.IsCopy() && g.t.names.all[r.name].flags&isToHost != 0, false
 	u.refs = 1
-	if len(g.plan.ofRank) > 0 {
-		g.rankFactors(u)
-	}
 	if g.learn != nil {
 		g.learn.passes.unit(u.process, r, u.samples || u.toHost)
 	}

@@ -106,11 +106,11 @@ func (w *waits) notBefore(o *openRow, a *anchor) {
 // leftOut reports whether a scenario is without the wait of a call.
 func (w *waits) leftOut(o *openRow, s int) bool {
 	for _, k := range o.left {
-		if c := &w.plan.changes[k]; c.scenario == s && !(c.spare && w.bringsTokens(o)) {
+		if c := &w.plan.changes[k]; c.scenario == s && (c.tokens == anyWait || (c.tokens == forTokens) == w.bringsTokens(o)) {
 			return true
 		}
 	}
-	return w.plan.others[s] && !w.bringsTokens(o) || w.plan.ahead[s] && w.bringsTokens(o)
+	return false
 }
 
 // wait ends a row that waited for something, at a.

@@ -14,18 +14,9 @@ import (
 
 // whys are the changes about host time with some why, or that a CPU limit took.
 type whys struct {
-	changes []whyChange
+	changes []applied
 	factors map[idle.Why][]float64 // by change, of whys that were met
 	names   []name
-}
-
-// whyChange is one of them.
-type whyChange struct {
-	scenario int
-	glob     string
-	rank     *int32
-	factor   float64
-	limit    bool // what a CPU limit took, whatever the why
 }
 
 // whyTime is how much time of a thread changes take away, up to points of old time.
@@ -39,9 +30,6 @@ type whyTime struct {
 	limits [][2]int64    // in which a CPU limit held the process up
 }
 
-// needs reports whether a scenario has such changes.
-func (w *whys) needs() bool { return len(w.changes) > 0 }
-
 // of returns the factors of a why.
 func (w *whys) of(why idle.Why) []float64 {
 	if f, ok := w.factors[why]; ok {
@@ -53,8 +41,8 @@ func (w *whys) of(why idle.Why) []float64 {
 	}
 	f := make([]float64, len(w.changes))
 	for k, c := range w.changes {
-		if f[k] = 1; !c.limit && matches(c.glob, text) {
-			f[k] = c.factor
+		if f[k] = 1; c.what == whyHost && matches(c.glob, text) {
+			f[k] = c.Factor
 		}
 	}
 	w.factors[why] = f
@@ -108,7 +96,7 @@ func (w *whys) advance(th *whyTime, t int64) {
 		why, until := th.state.At(th.at, until, cuda)
 		gone := slices.Clone(th.gone[len(th.gone)-1])
 		for k, f := range w.of(why) {
-			if d := float64(until - th.at); w.changes[k].limit {
+			if d := float64(until - th.at); w.changes[k].what == limitTime {
 				gone[k] += float64(within(th.limits, th.at, until))
 			} else {
 				gone[k] += d * (1 - f)
@@ -160,7 +148,7 @@ func (w *whys) less(th *thread, s int, from, to int64) int64 {
 	}
 	ns := 0.0
 	for k, c := range w.changes {
-		if c.scenario == s && (c.rank == nil || *c.rank == th.rank) {
+		if c.scenario == s && c.on(th.rank) {
 			ns += th.why.upTo(to, k) - th.why.upTo(from, k)
 		}
 	}

@@ -248,7 +248,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 		if glob == "" || h.Type == hotspot.Compute && h.Sub != hotspot.Opaque || len(asked) == predictions {
 			continue
 		}
-		change, err := replay.ParseRange(fmt.Sprintf("%s=%g", glob, left))
+		change, err := replay.Parse("range", fmt.Sprintf("%s=%g", glob, left))
 		if err != nil {
 			continue // a range that no glob stands for
 		}

@@ -56,34 +56,28 @@ const changes = "Changes"
 
 // changeFlags say what is different.
 var changeFlags = []cli.Flag{
-	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkFactor("host"), Group: changes},
-	{Name: "range", Usage: "multiply host time in ranges named like GLOB, as `GLOB=F`, or lengthen or shorten each by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range", replay.ParseRange), Group: changes},
-	{Name: "call", Usage: "multiply host time in calls named like GLOB, as `GLOB=F`, or lengthen or shorten each, as GLOB=-50us", Default: []string(nil), Check: checkChange("call", replay.ParseCall), Group: changes},
-	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkFactor("gpu"), Group: changes},
-	{Name: "kernel", Usage: "multiply the length of kernels named like GLOB, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel", replay.ParseKernel), Group: changes},
-	{Name: "no-wait", Usage: "remove the waits of matching calls, as `CALL[@RANGE]`, both globs; with RANGE only of calls inside such ranges", Default: []string(nil), Check: checkChange("no-wait", replay.ParseNoWait), Group: changes},
-	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why", replay.ParseWhy), Group: changes},
+	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkChange("host"), Group: changes},
+	{Name: "range", Usage: "multiply host time in ranges named like GLOB, as `GLOB=F`, or lengthen or shorten each by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range"), Group: changes},
+	{Name: "call", Usage: "multiply host time in calls named like GLOB, as `GLOB=F`, or lengthen or shorten each, as GLOB=-50us", Default: []string(nil), Check: checkChange("call"), Group: changes},
+	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkChange("gpu"), Group: changes},
+	{Name: "kernel", Usage: "multiply the length of kernels named like GLOB, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel"), Group: changes},
+	{Name: "no-wait", Usage: "remove the waits of matching calls, as `CALL[@RANGE]`, both globs; with RANGE only of calls inside such ranges", Default: []string(nil), Check: checkChange("no-wait"), Group: changes},
+	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why"), Group: changes},
 	{Name: "graph", Usage: "launch the kernels that could be captured as one CUDA graph, in each step without one", Default: false, Group: changes},
 	{Name: "even", Usage: "set the host time of each rank's step to the median over ranks", Default: false, Group: changes},
 	{Name: "cpu-quota", Usage: "`none`: remove the time lost to a limit on CPU time", Values: []string{"none"}, Group: changes},
 	{Name: "waits", Usage: "`HOW` launching threads wait for other threads: follow (until the other thread is done) or keep (as long as recorded)", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
 }
 
-// checkFactor refuses what is no factor.
-func checkFactor(flag string) func(string) error {
-	return func(text string) error {
-		if _, err := replay.ParseFactor(text); err != nil {
-			return cli.Misuse("--"+flag+": "+err.Error(), "a factor is a number from 0: 0.5 is twice as fast, 0 is gone")
-		}
-		return nil
-	}
-}
-
 // checkChange refuses what is no change.
-func checkChange(flag string, parse func(string) (replay.Change, error)) func(string) error {
+func checkChange(flag string) func(string) error {
+	advice := "'whatif --help' shows how changes are written"
+	if flag == "host" || flag == "gpu" {
+		advice = "a factor is a number from 0: 0.5 is twice as fast, 0 is gone"
+	}
 	return func(text string) error {
-		if _, err := parse(text); err != nil {
-			return cli.Misuse("--"+flag+": "+err.Error(), "'whatif --help' shows how changes are written")
+		if _, err := replay.Parse(flag, text); err != nil {
+			return cli.Misuse("--"+flag+": "+err.Error(), advice)
 		}
 		return nil
 	}
@@ -91,22 +85,16 @@ func checkChange(flag string, parse func(string) (replay.Change, error)) func(st
 
 // scenarioOf is what the flags say is different. They were checked.
 func scenarioOf(p *Plan) (s replay.Scenario) {
-	for _, all := range []struct {
-		flag   string
-		change func(float64) replay.Change
-	}{{"host", replay.Host}, {"gpu", replay.GPU}} {
-		if text := p.String(all.flag); text != "" {
-			f, _ := strconv.ParseFloat(text, 64)
-			s.Changes = append(s.Changes, all.change(f))
+	for _, flag := range []string{"host", "gpu", "range", "call", "kernel", "no-wait", "why"} {
+		all := []string{p.String(flag)}
+		if flag != "host" && flag != "gpu" {
+			all = p.Strings(flag)
 		}
-	}
-	for _, named := range []struct {
-		flag  string
-		parse func(string) (replay.Change, error)
-	}{{"range", replay.ParseRange}, {"call", replay.ParseCall}, {"kernel", replay.ParseKernel}, {"no-wait", replay.ParseNoWait}, {"why", replay.ParseWhy}} {
-		for _, text := range p.Strings(named.flag) {
-			change, _ := named.parse(text)
-			s.Changes = append(s.Changes, change)
+		for _, text := range all {
+			if text != "" {
+				change, _ := replay.Parse(flag, text)
+				s.Changes = append(s.Changes, change)
+			}
 		}
 	}
 	for _, asked := range []struct {
