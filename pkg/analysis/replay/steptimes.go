@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/step"
@@ -153,14 +154,7 @@ func (b *bounds) endsAt(p *process, t int64) []int64 {
 			}
 		}
 	}
-	var best *unit
-	for _, st := range p.streams {
-		for k := st.count - 1; k >= max(0, st.count-recent); k-- {
-			if u := st.ring[k%recent]; u.end <= t && (best == nil || u.end > best.end) {
-				best = u
-			}
-		}
-	}
+	best := lastEnded(p.streams, never, t, math.MinInt64)
 	if best == nil {
 		return b.drifted(p, t)
 	}

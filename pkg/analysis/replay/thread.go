@@ -183,11 +183,7 @@ func (h *hosts) call(o *openRow) {
 	if !th.launches || flags&(isStreamWait|isRecord|isQuery) != 0 || o.class == event.APISync {
 		return
 	}
-	var inside []float64
-	if !h.plan.plain {
-		inside = th.factor
-	}
-	h.gpu.forget(th.queue.add(launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, recorded: th.recorded, captured: th.capturing(o.start)}, th.now, inside))
+	h.gpu.addLaunch(th, launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, recorded: th.recorded, captured: th.capturing(o.start)})
 	if o.class == event.Launch || o.class == event.GraphLaunch {
 		th.wait = false
 		q.launched, h.launched = th, th

@@ -111,8 +111,8 @@ func (w *waits) waitsFor(o *openRow) *launch {
 			before = r.t
 		}
 	}
-	for k := q.next - 1; k >= q.first; k-- {
-		l := &q.ring[k&(len(q.ring)-1)]
+	for k := len(q.list) - 1; k >= 0; k-- {
+		l := &q.list[k]
 		if l.start >= before || l.unit == nil || o.stream >= 0 && flags&isStreamSync != 0 && l.unit != &w.gpu.streams[o.stream] {
 			continue
 		}

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -34,6 +36,15 @@ type stream struct {
 	count           int
 }
 
+// latestFirst goes through the units that are kept.
+func (st *stream) latestFirst(yield func(*unit) bool) {
+	for k := st.count - 1; k >= max(0, st.count-recent); k-- {
+		if !yield(st.ring[k%recent]) {
+			return
+		}
+	}
+}
+
 // launch is a call that launches.
 type launch struct {
 	start, end int64
@@ -59,12 +70,10 @@ type replay struct {
 
 // launches are the latest calls of a thread that may launch, in order.
 type launches struct {
-	ring   []launch  // a power of two
+	list   []launch
 	times  []int64   // new times of their starts, a slice for each
-	inside []float64 // factors of the time inside, likewise; nil where all are 1
-	first  int       // number of the oldest
-	next   int
-	found  int // the call that was found last
+	inside []float64 // factors of the time inside, likewise
+	found  int       // the call that was found last
 }
 
 // gpu are the streams: what units start after.
@@ -109,90 +118,38 @@ func (g *gpu) drop(u *unit) {
 	}
 }
 
-// add adds a call; times are the new ones of its start. What refers to units in the call
-// that is forgotten for it is returned.
-func (l *launches) add(one launch, times []int64, inside []float64) (old *replay) {
-	n := len(times)
-	if l.next-l.first == len(l.ring) {
-		if len(l.ring) < maxLaunches {
-			l.grow(n)
-		} else {
-			k := l.first & (len(l.ring) - 1)
-			old = l.ring[k].replay
-			l.first++
+// addLaunch adds a call of a thread, which is at its start, and forgets the oldest ones.
+func (g *gpu) addLaunch(th *thread, one launch) {
+	q := &th.queue
+	if len(q.list) == 2*maxLaunches {
+		for i := range q.list[:maxLaunches] {
+			if r := q.list[i].replay; r != nil {
+				for _, u := range r.ring {
+					g.drop(u)
+				}
+			}
 		}
+		q.list, q.found = slices.Delete(q.list, 0, maxLaunches), 0
+		q.times, q.inside = slices.Delete(q.times, 0, maxLaunches*g.n), slices.Delete(q.inside, 0, maxLaunches*g.n)
 	}
-	k := l.next & (len(l.ring) - 1)
-	l.ring[k] = one
-	copy(l.times[k*n:(k+1)*n], times)
-	if inside != nil && l.inside == nil {
-		l.inside = make([]float64, len(l.times))
-	}
-	if inside != nil {
-		copy(l.inside[k*n:(k+1)*n], inside)
-	}
-	l.next++
-	return old
-}
-
-// grow doubles the room.
-func (l *launches) grow(n int) {
-	size := max(2*len(l.ring), 64)
-	ring, times := make([]launch, size), make([]int64, size*n)
-	for i := l.first; i < l.next; i++ {
-		from, to := i&(len(l.ring)-1), i&(size-1)
-		ring[to] = l.ring[from]
-		copy(times[to*n:(to+1)*n], l.times[from*n:(from+1)*n])
-	}
-	if l.inside != nil {
-		inside := make([]float64, size*n)
-		for i := l.first; i < l.next; i++ {
-			from, to := i&(len(l.ring)-1), i&(size-1)
-			copy(inside[to*n:(to+1)*n], l.inside[from*n:(from+1)*n])
-		}
-		l.inside = inside
-	}
-	l.ring, l.times = ring, times
-}
-
-// latest is when the latest call started.
-func (l *launches) latest() int64 {
-	if l.next == l.first {
-		return -1 << 63
-	}
-	return l.ring[(l.next-1)&(len(l.ring)-1)].start
+	q.list, q.times, q.inside = append(q.list, one), append(q.times, th.now...), append(q.inside, th.factor...)
 }
 
 // find returns the call that started at t, nil for none, the new times of its start, and the
-// factors of the time inside it, nil where all are 1.
+// factors of the time inside it.
 func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
-	low, high := l.first, l.next
-	for k := l.found; k >= low && k < min(high, l.found+2); k++ { // Fast path: that one, or the next.
-		if l.ring[k&(len(l.ring)-1)].start == t {
-			low, high = k, k
-			break
-		}
+	k := l.found
+	for k < min(len(l.list), l.found+2) && l.list[k].start != t { // Fast path: that one, or the next.
+		k++
 	}
-	for low < high {
-		mid := (low + high) / 2
-		if l.ring[mid&(len(l.ring)-1)].start < t {
-			low = mid + 1
-		} else {
-			high = mid
-		}
+	if k >= len(l.list) || l.list[k].start != t {
+		k = sort.Search(len(l.list), func(i int) bool { return l.list[i].start >= t })
 	}
-	if low == l.next {
+	if k == len(l.list) || l.list[k].start != t {
 		return nil, nil, nil
 	}
-	k := low & (len(l.ring) - 1)
-	if l.ring[k].start != t {
-		return nil, nil, nil
-	}
-	l.found = low
-	if l.inside == nil {
-		return &l.ring[k], l.times[k*n : (k+1)*n], nil
-	}
-	return &l.ring[k], l.times[k*n : (k+1)*n], l.inside[k*n : (k+1)*n]
+	l.found = k
+	return &l.list[k], l.times[k*n : (k+1)*n], l.inside[k*n : (k+1)*n]
 }
 
 // addUnit places a unit.
@@ -210,17 +167,23 @@ func (g *gpu) add(p *process, r *row) {
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
 	}
+	for s := range u.newStart {
+		u.newStart[s] = math.MinInt64
+	}
 	var l *launch
 	var called []int64
 	var inside []float64
 	if r.launcher >= 0 {
-		if l, called, inside = g.hosts.threads[r.launcher].queue.find(r.launch, g.n); l != nil {
-			u.call = l.start
-			l.runs(u)
-		}
+		l, called, inside = g.hosts.threads[r.launcher].queue.find(r.launch, g.n)
 	}
-	if !(r.node && l != nil && l.replay != nil && g.follow(u, l.replay)) {
-		g.afterCall(p, st, u, l, called, inside)
+	if l == nil {
+		g.unlaunched(p, u)
+	} else {
+		u.call = l.start
+		l.runs(u)
+		if !r.node || l.replay == nil || !g.follow(u, l.replay) {
+			g.afterCall(p, u, l, called, inside)
+		}
 	}
 	length, ends := u.end-u.start, u.newEnd[:len(u.factor)]
 	for s, start := range u.newStart[:len(u.factor)] {
@@ -331,89 +294,103 @@ func (g *gpu) onStream(st *stream, u *unit) {
 	st.count++
 }
 
-// forget forgets a replay.
-func (g *gpu) forget(r *replay) {
-	if r == nil {
-		return
-	}
-	for _, u := range r.ring {
-		g.drop(u)
-	}
-}
-
-// follow places a unit of a replay that is not its first, and reports whether it follows any.
+// follow has a unit of a replay that is not its first follow others of it, and reports whether it
+// follows any.
 func (g *gpu) follow(u *unit, r *replay) bool {
-	if o := r.latest; o != nil && o.end <= u.start+jitter { // Fast path: all of it has ended.
-		if g.learn != nil {
-			g.learn.gaps.add(max(0, u.start-o.end))
+	best := r.latest
+	if best == nil || best.end > u.start+jitter { // Else the fast path: all of it has ended.
+		var own *unit
+		best = nil
+		for _, o := range r.ring {
+			if o == nil {
+				continue
+			}
+			if o.stream == u.stream && (own == nil || o.start >= own.start) {
+				own = o
+			}
+			if o.end <= u.start+jitter && (best == nil || o.end > best.end) {
+				best = o
+			}
 		}
-		ends := g.endOf(o)
-		for s, end := range ends {
-			u.newStart[s] = end + u.start - o.end
-		}
-		return true
-	}
-	var own, best *unit
-	for _, o := range r.ring {
-		if o == nil {
-			continue
-		}
-		if o.stream == u.stream && (own == nil || o.start >= own.start) {
-			own = o
-		}
-		if o.end <= u.start+jitter && (best == nil || o.end > best.end) {
-			best = o
+		if own != nil && own.end > u.start+jitter {
+			u.overlaps(own)
+			return true
 		}
 	}
-	switch {
-	case own != nil && own.end > u.start+jitter:
-		g.overlaps(u, own)
-	case best != nil:
-		if g.learn != nil {
-			g.learn.gaps.add(max(0, u.start-best.end))
-		}
-		ends := g.endOf(best)
-		for s := range u.newStart {
-			u.newStart[s] = ends[s] + u.start - best.end
-		}
-	default:
+	if best == nil {
 		return false
 	}
+	if g.learn != nil {
+		g.learn.gaps.add(max(0, u.start-best.end))
+	}
+	u.notBefore(g.endOf(best), u.start-best.end)
 	return true
 }
 
-// overlaps places a unit at its distance from the start of one that it overlaps.
-func (g *gpu) overlaps(u, o *unit) {
-	for s := range u.newStart {
-		u.newStart[s] = o.newStart[s] + scaled(u.start-o.start, o.factor[s])
+// notBefore has a unit start some time after others at the earliest.
+func (u *unit) notBefore(times []int64, after int64) {
+	for s, t := range times {
+		u.newStart[s] = max(u.newStart[s], t+after)
 	}
 }
 
-// afterCall places a unit by its launch and by what it follows on its stream.
-func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int64, inside []float64) {
-	prev := st.latest
-	if l == nil {
-		g.unlaunched(p, u, prev)
-		return
+// overlaps has a unit start at its distance from the start of one that it overlaps.
+func (u *unit) overlaps(o *unit) {
+	for s, t := range o.newStart {
+		u.newStart[s] = max(u.newStart[s], t+scaled(u.start-o.start, o.factor[s]))
 	}
+}
+
+// afterCall has a unit start by its launch and by what it follows on its stream.
+func (g *gpu) afterCall(p *process, u *unit, l *launch, called []int64, inside []float64) {
+	prev := u.stream.latest
 	late := u.start - l.start
 	latency := late
 	if v := g.latency[l.name]; v >= 0 {
 		latency = v
 	}
+	soon := min(late, latency)
 	if g.learn != nil {
 		g.learn.launch(l, u, prev)
 	}
-	if inside != nil {
-		called = g.sooner(called, inside, max(0, min(late, latency, l.end-l.start)))
-	}
+	called = g.sooner(called, inside, max(0, min(soon, l.end-l.start)))
 	if o := g.crossed(p, u, l, prev, latency); o != nil {
-		g.cross(u, o, called, prev, min(late, latency))
+		u.notBefore(called, soon)
+		u.notBefore(g.endOf(o), u.start-o.end)
+		if prev != nil {
+			u.notBefore(g.endOf(prev), min(jitter, u.start-prev.end))
+		}
 	} else {
-		g.constrain(u, l, called, prev, latency)
+		g.inOrder(u, l, called, prev, latency)
 	}
 	if l.streamWait {
 		g.joined(p, u, l.recorded)
+	}
+}
+
+// inOrder has a unit start after its call and its predecessor, whichever was last.
+func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency int64) {
+	late := u.start - l.start
+	soon := min(late, latency)
+	switch {
+	case prev == nil:
+		u.notBefore(called, late)
+		return
+	case prev.end > u.start+jitter:
+		u.overlaps(prev)
+		u.notBefore(called, soon)
+		return
+	case prev.end <= l.start+latency:
+		g.unexplained += max(0, late-latency)
+		u.notBefore(called, late)
+		u.notBefore(g.endOf(prev), min(jitter, u.start-prev.end))
+	default:
+		g.unexplained += max(0, u.start-prev.end-jitter)
+		u.notBefore(g.endOf(prev), u.start-prev.end)
+		u.notBefore(called, soon)
+	}
+	if l.captured {
+		g.inGraph(u, prev, called, soon)
 	}
 }
 
@@ -421,15 +398,15 @@ func (g *gpu) afterCall(p *process, st *stream, u *unit, l *launch, called []int
 // launched on other streams when the latest event was recorded, as far as it did.
 func (g *gpu) joined(p *process, u *unit, recorded int64) {
 	for _, st := range p.streams {
-		for k := st.count - 1; st != u.stream && k >= max(0, st.count-recent); k-- {
-			o := st.ring[k%recent]
+		if st == u.stream {
+			continue
+		}
+		for o := range st.latestFirst {
 			if o.call >= recorded || o.launcher != u.launcher {
 				continue
 			}
 			if after := u.start - o.end; after >= -jitter {
-				for s, end := range g.endOf(o) {
-					u.newStart[s] = max(u.newStart[s], end+min(jitter, after))
-				}
+				u.notBefore(g.endOf(o), min(jitter, after))
 			}
 			break
 		}
@@ -456,8 +433,10 @@ func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64)
 		return nil
 	}
 	for _, st := range p.streams {
-		for k := st.count - 1; st != u.stream && k >= max(0, st.count-recent); k-- {
-			o := st.ring[k%recent]
+		if st == u.stream {
+			continue
+		}
+		for o := range st.latestFirst {
 			if d := u.start - o.end; d >= -near && d <= near && (best == nil || o.end > best.end) {
 				best = o
 			}
@@ -466,70 +445,19 @@ func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64)
 	return best
 }
 
-// cross places a unit that follows one of another stream.
-func (g *gpu) cross(u, o *unit, called []int64, prev *unit, soon int64) {
-	ends := g.endOf(o)
-	for s, c := range called {
-		u.newStart[s] = max(c+soon, ends[s]+u.start-o.end)
-	}
-	if prev == nil {
-		return
-	}
-	ends = g.endOf(prev)
-	for s := range called {
-		u.newStart[s] = max(u.newStart[s], ends[s]+min(jitter, u.start-prev.end))
-	}
-}
-
-// constrain places a unit after its call and its predecessor.
-func (g *gpu) constrain(u *unit, l *launch, called []int64, prev *unit, latency int64) {
-	late := u.start - l.start
-	soon := min(late, latency)
-	switch {
-	case prev == nil:
-		for s, c := range called {
-			u.newStart[s] = c + late
-		}
-	case prev.end > u.start+jitter:
-		g.overlaps(u, prev)
-		for s, c := range called {
-			u.newStart[s] = max(u.newStart[s], c+soon)
-		}
-	case prev.end <= l.start+latency:
-		ends, after := g.endOf(prev), min(jitter, u.start-prev.end)
-		g.unexplained += max(0, late-latency)
-		for s, c := range called {
-			u.newStart[s] = max(c+late, ends[s]+after)
-		}
-	default:
-		ends, after := g.endOf(prev), u.start-prev.end
-		g.unexplained += max(0, after-jitter)
-		for s, c := range called {
-			u.newStart[s] = max(ends[s]+after, c+soon)
-		}
-	}
-	if l.captured && prev != nil && prev.end <= u.start+jitter {
-		g.inGraph(u, prev, called, soon)
-	}
-}
-
-// unlaunched places a unit whose call is not known: it keeps its distance to what it
-// follows on its stream, else to the unit of its process that started last.
-func (g *gpu) unlaunched(p *process, u, prev *unit) {
-	switch {
+// unlaunched has a unit whose call is not known keep its distance to what it follows on its
+// stream, else to the unit of its process that started last.
+func (g *gpu) unlaunched(p *process, u *unit) {
+	switch prev := u.stream.latest; {
 	case prev != nil && prev.end > u.start+jitter:
-		g.overlaps(u, prev)
+		u.overlaps(prev)
 	case prev != nil:
-		ends := g.endOf(prev)
-		for s := range u.newStart {
-			u.newStart[s] = ends[s] + u.start - prev.end
-		}
+		u.notBefore(g.endOf(prev), u.start-prev.end)
+	case p.latest != nil:
+		u.notBefore(p.latest.newStart, u.start-p.latest.start)
 	default:
 		for s := range u.newStart {
 			u.newStart[s] = u.start + g.shift(p, s)
-			if p.latest != nil {
-				u.newStart[s] = p.latest.newStart[s] + u.start - p.latest.start
-			}
 		}
 	}
 }

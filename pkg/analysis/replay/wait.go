@@ -47,7 +47,7 @@ func (h *hosts) release(o *openRow) {
 	th.held = nil
 	if h.learn != nil && o.kind == event.API && th.launches {
 		if l := h.waits.waitsFor(o); l != nil {
-			h.learn.tokens.add(l, th.rank, o.start, th.queue.latest())
+			h.learn.tokens.add(l, th.rank, o.start, th.queue.list[len(th.queue.list)-1].start)
 		}
 	}
 	a, ok := h.waits.awaited(o)
@@ -294,8 +294,7 @@ func (w *waits) recorded(o *openRow, p *process, limit int64) *unit {
 // launched before a time; nil for none.
 func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 	for _, st := range streams {
-		for k := st.count - 1; k >= max(0, st.count-recent); k-- {
-			u := st.ring[k%recent]
+		for u := range st.latestFirst {
 			if u.call < before && u.end <= limit && (best == nil || u.end > best.end) {
 				best = u
 			}
