@@ -49,9 +49,9 @@ const (
 
 	// maxPaths, 131072: how many paths of ranges are told apart, as in package idle.
 	maxPaths = 1 << 17
-	// maxLaunches, 8192 calls: how many launch calls of a thread are kept at least. CUDA lets about
+	// maxLaunches, 4096 calls: how many launch calls of a thread are kept at least. CUDA lets about
 	// 1,024 wait on a channel before the call blocks; more are never under way.
-	maxLaunches = 8192
+	maxLaunches = 4096
 	// recent, 64 units: how many of a stream a wait may be for, counted from the latest.
 	recent = 64
 	// maxAge, 8 records: how many records of events back a wait may be for.

@@ -342,7 +342,7 @@ func (m *mover) call(thread, old, oldEnd, start, end int64) {
 		c = &calls{}
 		m.calls[thread] = c
 	}
-	if n := len(c.old); n >= 8*maxLaunches {
+	if n := len(c.old); n >= 16*maxLaunches {
 		for _, v := range []*[]int64{&c.old, &c.oldEnd, &c.start, &c.end} {
 			*v = append((*v)[:0], (*v)[n/2:]...)
 		}

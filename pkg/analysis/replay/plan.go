@@ -189,23 +189,19 @@ func (p *plan) refactor(th *thread) {
 		th.factor[s] = 1
 	}
 	for k, depth := range th.depth {
-		c, f := &p.changes[k], 1.0
+		c := &p.changes[k]
 		switch {
 		case c.what == hostTime && th.waiting == 0:
-			f = c.Factor
-		case c.what == allHost:
-			f = 0
+			th.factor[c.scenario] *= c.Factor
 		case c.what == evenTime:
-			f = p.evenFactor(th)
+			th.factor[c.scenario] *= p.evenFactor(th)
 		case c.what == bareTime && th.launches && c.on(th.rank) && len(th.ranges)+len(th.calls)+th.waiting == 0:
-			f = c.Factor
-		case depth == 0:
-		case c.what == noWait:
-			f = 0
-		case c.Amount == 0:
-			f = c.Factor
+			th.factor[c.scenario] *= c.Factor
+		case c.what == allHost, depth > 0 && c.what == noWait:
+			th.factor[c.scenario] = 0
+		case depth > 0 && c.Amount == 0:
+			th.factor[c.scenario] *= c.Factor
 		}
-		th.factor[c.scenario] *= f
 	}
 }
 

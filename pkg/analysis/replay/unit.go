@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"math"
 	"slices"
 	"sort"
 
@@ -167,9 +166,6 @@ func (g *gpu) add(p *process, r *row) {
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
 	}
-	for s := range u.newStart {
-		u.newStart[s] = math.MinInt64
-	}
 	var l *launch
 	var called []int64
 	var inside []float64
@@ -323,21 +319,29 @@ func (g *gpu) follow(u *unit, r *replay) bool {
 	if g.learn != nil {
 		g.learn.gaps.add(max(0, u.start-best.end))
 	}
-	u.notBefore(g.endOf(best), u.start-best.end)
+	u.follows(g.endOf(best), u.start-best.end)
 	return true
 }
 
-// notBefore has a unit start some time after others at the earliest.
-func (u *unit) notBefore(times []int64, after int64) {
+// follows has a unit start some time after others, notBefore not before that.
+func (u *unit) follows(times []int64, after int64) {
+	starts := u.newStart[:len(times)]
 	for s, t := range times {
-		u.newStart[s] = max(u.newStart[s], t+after)
+		starts[s] = t + after
+	}
+}
+
+func (u *unit) notBefore(times []int64, after int64) {
+	starts := u.newStart[:len(times)]
+	for s, t := range times {
+		starts[s] = max(starts[s], t+after)
 	}
 }
 
 // overlaps has a unit start at its distance from the start of one that it overlaps.
 func (u *unit) overlaps(o *unit) {
 	for s, t := range o.newStart {
-		u.newStart[s] = max(u.newStart[s], t+scaled(u.start-o.start, o.factor[s]))
+		u.newStart[s] = t + scaled(u.start-o.start, o.factor[s])
 	}
 }
 
@@ -355,7 +359,7 @@ func (g *gpu) afterCall(p *process, u *unit, l *launch, called []int64, inside [
 	}
 	called = g.sooner(called, inside, max(0, min(soon, l.end-l.start)))
 	if o := g.crossed(p, u, l, prev, latency); o != nil {
-		u.notBefore(called, soon)
+		u.follows(called, soon)
 		u.notBefore(g.endOf(o), u.start-o.end)
 		if prev != nil {
 			u.notBefore(g.endOf(prev), min(jitter, u.start-prev.end))
@@ -374,7 +378,7 @@ func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency in
 	soon := min(late, latency)
 	switch {
 	case prev == nil:
-		u.notBefore(called, late)
+		u.follows(called, late)
 		return
 	case prev.end > u.start+jitter:
 		u.overlaps(prev)
@@ -382,11 +386,11 @@ func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency in
 		return
 	case prev.end <= l.start+latency:
 		g.unexplained += max(0, late-latency)
-		u.notBefore(called, late)
+		u.follows(called, late)
 		u.notBefore(g.endOf(prev), min(jitter, u.start-prev.end))
 	default:
 		g.unexplained += max(0, u.start-prev.end-jitter)
-		u.notBefore(g.endOf(prev), u.start-prev.end)
+		u.follows(g.endOf(prev), u.start-prev.end)
 		u.notBefore(called, soon)
 	}
 	if l.captured {
@@ -452,9 +456,9 @@ func (g *gpu) unlaunched(p *process, u *unit) {
 	case prev != nil && prev.end > u.start+jitter:
 		u.overlaps(prev)
 	case prev != nil:
-		u.notBefore(g.endOf(prev), u.start-prev.end)
+		u.follows(g.endOf(prev), u.start-prev.end)
 	case p.latest != nil:
-		u.notBefore(p.latest.newStart, u.start-p.latest.start)
+		u.follows(p.latest.newStart, u.start-p.latest.start)
 	default:
 		for s := range u.newStart {
 			u.newStart[s] = u.start + g.shift(p, s)
