@@ -48,111 +48,27 @@ func (c calls) end(correlation int64) (int64, bool) {
 	return at.end, at.correlation == correlation && at.end != 0
 }
 
-// place is where time of a rank belongs to.
-type place struct {
-	from, to int64
-	step     int32 // -1: to none
-	kind     step.Place
-	trace    bool
-	segment  int32
-}
-
-// hostIdle is what is known of idle time that has not ended.
+// hostIdle is what is known of idle time that has not ended, or whose owner is not known.
 type hostIdle struct {
 	calls   calls
-	places  []place                       // of slices in which a GPU may have been idle to their end
 	origin  int64                         // start of the first slice that counts
+	segment int64                         // start of the open segment
 	waits   [step.RequestWays][]stat.Span // for requests, of which a part may be in an open gap
-	late    []lateHost
-	segment int64 // start of the open segment
+	earlier []earlier
 }
 
-// lateHost is idle time in a gap that ended after the latest end of the open segment so far: it
-// has ended in the window only if another step follows.
-type lateHost struct {
-	step          int32 // -1: of a gap between segments
-	segment       int32
+// earlier is idle time with a host cause that began before the slice in which it ended: of one
+// stretch of time that belongs to one thing.
+type earlier struct {
+	at            int64 // in the stretch
+	ended         int64 // of the gap
 	ns, following int64
 }
 
-// endPlace ends a slice of the rank at t.
-func (r *rank) endPlace(s step.Slice, t int64) {
-	h := &r.hosts
-	if s.Unrecorded {
-		for k := range r.gpus {
-			r.gpus[k].end, r.gpus[k].replay = max(r.gpus[k].end, t), stat.None
-		}
-		if h.origin < stat.Never {
-			h.origin = t
-		}
-		return
-	}
-	if s.Place == step.Outside && !s.Trace {
-		return
-	}
-	if h.origin == stat.Never {
-		h.origin = s.Start
-	}
-	least := t
-	if len(r.gpus) < r.expected || r.expected == 0 {
-		least = h.origin
-	}
-	for k := range r.gpus {
-		least = min(least, r.gpus[k].end)
-	}
-	if least > h.origin {
-		h.origin = least
-		h.places = slices.DeleteFunc(h.places, func(p place) bool { return p.to <= least })
-		for way, list := range h.waits {
-			h.waits[way] = slices.DeleteFunc(list, func(s stat.Span) bool { return s.To <= least })
-		}
-	}
-	if t > least {
-		p := place{from: s.Start, to: t, step: -1, kind: s.Place, trace: s.Trace, segment: int32(len(r.walk.Segments)) - 1}
-		if s.Place == step.InStep {
-			p.step = s.Step
-		}
-		h.places = append(h.places, p)
-	}
-}
-
-// settle says where pending time of step k belongs to.
-func (h *hostIdle) settle(r *rank, k int, owner step.Owner) {
-	for i := range h.places {
-		if p := &h.places[i]; p.kind == step.Pending {
-			switch owner {
-			case step.StepOwner:
-				p.kind, p.step = step.InStep, int32(k)
-			case step.GapOwner:
-				p.kind, p.step, p.segment = inGap, -1, -1
-			default:
-				p.kind, p.step = step.Outside, -1
-			}
-		}
-	}
-	for _, l := range h.late {
-		if owner == step.NoOwner {
-			break
-		}
-		segment := int32(-1) // none is open after a gap
-		if owner == step.StepOwner {
-			segment = r.walk.Steps.At(k).Segment
-		}
-		r.addHost(l, segment)
-	}
-	h.late = h.late[:0]
-}
-
-// inGap is the place of time between two segments.
-const inGap = step.Pending + 1
-
 // endGap observes that an activity ends an idle gap of a GPU, which began at from.
 func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int) {
-	h, now, origin := &r.hosts, r.walk.Slice(), r.hosts.origin
-	if origin == stat.Never && (now.Place != step.Outside || now.Trace) {
-		origin = now.Start
-	}
-	if from = max(from, origin); from >= to || now.Unrecorded {
+	h, now := &r.hosts, r.walk.Slice()
+	if from = max(from, h.origin); from >= to || now.Unrecorded {
 		return
 	}
 	until := to
@@ -179,12 +95,12 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 		d.log.Idle(otherKey, to-since-ns)
 	}
 	if stat.Length(parts) > 0 {
-		r.creditHost(parts)
+		r.creditHost(parts, to)
 	}
 }
 
-// creditHost credits idle time with a host cause, which ends now.
-func (r *rank) creditHost(parts []stat.Span) {
+// creditHost credits idle time with a host cause, of a gap that ended.
+func (r *rank) creditHost(parts []stat.Span, ended int64) {
 	h, now := &r.hosts, r.walk.Slice()
 	var follows []stat.Span
 	if q := h.waits[step.Following]; len(q) > 0 {
@@ -199,37 +115,68 @@ func (r *rank) creditHost(parts []stat.Span) {
 	}
 	ns, following := clip(now.Start, stat.Never)
 	r.acc.host, r.acc.following = r.acc.host+ns, r.acc.following+following
-	for i := len(h.places) - 1; i >= 0 && h.places[i].to > parts[0].From; i-- {
-		p := &h.places[i]
-		ns, following := clip(p.from, p.to)
-		if ns == 0 {
-			continue
+	if from, to, ok := r.walk.TraceWindow(); ok {
+		ns, following := clip(from, min(to, now.Start))
+		r.trace.host, r.trace.following = r.trace.host+ns, r.trace.following+following
+	}
+	for to, k, s := now.Start, r.walk.Steps.Len()-1, len(r.walk.Segments)-1; k >= 0 && to > parts[0].From; {
+		from := r.walk.Steps.At(k).Start
+		if end := r.walk.Segments[s].End; end < to && end >= from {
+			from = end
+		} else if k--; k < r.walk.Segments[s].First {
+			s--
 		}
-		if p.trace {
-			r.trace.host, r.trace.following = r.trace.host+ns, r.trace.following+following
+		if ns, following := clip(from, to); ns > 0 {
+			h.earlier = append(h.earlier, earlier{max(from, parts[0].From), ended, ns, following})
 		}
-		l := lateHost{p.step, p.segment, ns, following}
-		switch {
-		case p.kind == step.Pending:
-			r.pending.host, r.pending.following = r.pending.host+ns, r.pending.following+following
-		case p.kind == step.Outside:
-		case now.Place == step.Pending:
-			h.late = append(h.late, l)
-		default:
-			r.addHost(l, int32(len(r.walk.Segments)-1))
-		}
+		to = min(to, from)
 	}
 }
 
-// addHost adds idle time with a host cause of a gap that ended in a segment.
-func (r *rank) addHost(l lateHost, segment int32) {
-	switch {
-	case l.step < 0:
-		r.gaps.host, r.gaps.following = r.gaps.host+l.ns, r.gaps.following+l.following
-	case l.segment == segment:
-		t := r.steps.at(int(l.step))
-		t.host, t.following = t.host+l.ns, t.following+l.following
-	default:
-		r.steps.at(int(l.step)).hostTail += l.ns
+// forget forgets, at the end of a slice, waits that are in no open gap.
+func (r *rank) forget(s step.Slice, t int64) {
+	h, least := &r.hosts, t
+	if s.Unrecorded {
+		for k := range r.gpus {
+			r.gpus[k].end, r.gpus[k].replay = max(r.gpus[k].end, t), stat.None
+		}
+		if h.origin < stat.Never {
+			h.origin = t
+		}
 	}
+	if len(r.gpus) < r.expected || r.expected == 0 {
+		least = min(t, h.origin)
+	}
+	for k := range r.gpus {
+		least = min(least, r.gpus[k].end)
+	}
+	for way, list := range h.waits {
+		h.waits[way] = slices.DeleteFunc(list, func(s stat.Span) bool { return s.To <= least })
+	}
+}
+
+// settle says to which steps idle time belongs whose owner is known now: all steps are.
+func (r *rank) settle() {
+	w := r.walk
+	if len(r.hosts.earlier) == 0 || w.Steps.Len() == 0 {
+		return
+	}
+	near, last := step.NewCursor(&w.Steps), w.Segments[len(w.Segments)-1].End
+	for _, e := range r.hosts.earlier {
+		to := &r.gaps.credit
+		near.Find(e.at)
+		if near.Step < w.Steps.Len() && near.Start <= e.at {
+			to = r.creditOf(near.Step)
+			if e.ended >= w.Segments[w.Steps.At(near.Step).Segment].End {
+				if e.ended < last {
+					to.hostTail += e.ns
+				}
+				continue
+			}
+		}
+		if e.at < last && e.ended < last {
+			to.host, to.following = to.host+e.ns, to.following+e.following
+		}
+	}
+	r.hosts.earlier = nil
 }

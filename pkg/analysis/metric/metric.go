@@ -125,10 +125,10 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	if err := c.read(src); err != nil {
 		return nil, err
 	}
-	for i, r := range c.ranks {
+	for _, r := range c.ranks {
 		r.walk.Finish()
 		r.hosts.calls = nil
-		c.pack(i)
+		r.settle()
 	}
 	c.dropUnclear()
 	res := c.result()
@@ -187,14 +187,7 @@ func (c *computer) dropUnclear() {
 // dropSteps has the rank be one without steps, whose window is known all the same.
 func (r *rank) dropSteps() {
 	r.apart = r.aggregate(WindowBenchmark)
-	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
-}
-
-// pack packs the steps of a rank of which no more rows are expected, where there are many.
-func (c *computer) pack(i int) {
-	if i >= manyRanks {
-		c.ranks[i].steps.pack()
-	}
+	r.walk.RankSteps, r.gaps, r.credits = step.RankSteps{Rank: r.id}, tally{}, nil
 }
 
 // computer is the state of Compute.
@@ -211,7 +204,7 @@ type rules struct {
 	busy     uint32   // the bits of the kinds that are GPU activity
 	prep     []string // what names of input preparation contain, the first that occurs counts
 	anyRange bool     // ranges of any class may be input preparation
-	nccl     nameCache
+	nccl     event.Memo[bool]
 	names    *collective.Names
 	store    *spill.Store // of the collectives
 }
@@ -259,7 +252,6 @@ func (c *computer) rank(id int32) *rank {
 			return c.ranks[k]
 		}
 	}
-	c.pack(len(c.ranks) - 1)
 	r := newRank(c.header, id, &c.rules, c.opt.BusyAll)
 	c.ranks = append(c.ranks, r)
 	return r

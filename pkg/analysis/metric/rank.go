@@ -2,12 +2,14 @@ package metric
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // rank is what was measured of one rank by the rows so far. It is a
@@ -22,30 +24,32 @@ type rank struct {
 	gpus     []gpu // in the order of their first activity
 	gpu      int   // index of that of the last GPU row
 	threads  []thread
-	launches int64        // of all threads so far
-	thread   int          // index of that of the last launch
-	prep     stat.Growing // ranges that prepare input, of all threads
+	launches int64          // of all threads so far
+	thread   int            // index of that of the last launch
+	did      [numWays]union // of all threads
 	requests requests
 	hosts    hostIdle
 	expected int // GPUs, as the header knows
 
 	unrecorded [][2]int64 // spans of time
-	credit
+	credited
 	markers markers
 	name    int // index in rules.prep of the text of prep, past the end: none yet
+	named   int // steps before this one have no preparation of that name
 	seen    seen
-	names   names // of collectives
+	names   event.Memo[int32] // numbers of collectives
 
 	totals
 }
 
-// credit is how waits in collectives are credited to a rank.
-type credit struct {
+// credited is how what is known at the end is credited to a rank.
+type credited struct {
 	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
 	waitsUnknown bool
 	// causesUnknown tells that it has collectives, of which none was matched.
 	causesUnknown bool
 	near          step.Cursor // in which the last wait began that was credited, or after
+	credits       []credit    // by step, nil where none has any
 }
 
 // totals are what the slices before come to: those of the trace's window, of the period
@@ -53,7 +57,7 @@ type credit struct {
 // between segments.
 type totals struct {
 	trace   tally
-	steps   tallies // as RankSteps.Steps
+	steps   spill.Packed[tally, *tally] // as RankSteps.Steps, without credits
 	pending tally
 	gaps    tally
 	apart   tally // of the window, where its steps could not be identified
@@ -61,10 +65,10 @@ type totals struct {
 
 // newRank returns a rank of which nothing was measured, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
-	r := &rank{id: id, rules: rules, prep: stat.Empty, name: len(rules.prep), names: names{all: rules.names}}
+	r := &rank{id: id, rules: rules, name: len(rules.prep)}
 	r.requests = requests{recorded: h.Records(event.OS, id), beside: len(h.Reports) == 1 && h.NumRanks() > 1}
-	for way := range r.requests.waits {
-		r.requests.waits[way] = stat.Empty
+	for way := range r.did {
+		r.did[way].Growing = stat.Empty
 	}
 	r.hosts.origin, r.hosts.segment, r.expected = stat.Never, stat.None, h.GPUs(id)
 	r.unrecorded = h.Span(id).Unrecorded
@@ -73,30 +77,35 @@ func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 }
 
 // Begin begins a slice, of which nothing was measured yet.
-func (r *rank) Begin(step.Slice) {}
+func (r *rank) Begin(s step.Slice) {
+	if h := &r.hosts; h.origin == stat.Never && (s.Place != step.Outside || s.Trace) {
+		h.origin = s.Start
+	}
+}
 
 // End credits all open unions up to t, and what was measured since the slice
 // began to where it belongs.
 func (r *rank) End(s step.Slice, t int64) {
 	acc := &r.acc
 	for k := range r.gpus {
-		r.gpus[k].cut(t, acc)
+		r.gpus[k].cut(t, &r.did, acc)
 	}
 	for k := range r.threads {
 		r.threads[k].cut(t, acc)
 	}
-	acc.prep += r.prep.Cut(t)
-	for way := range r.requests.waits {
-		acc.waiting[way] += r.requests.waits[way].Cut(t)
+	for way := range r.did {
+		o := &acc.during[way]
+		o.ns += r.did[way].Cut(t)
+		o.seen = o.ns * int64(len(r.gpus))
 	}
-	r.endPlace(s, t)
+	r.forget(s, t)
 	acc.wall = t - s.Start
 	if s.Trace {
 		r.trace.add(acc)
 	}
 	switch s.Place {
 	case step.InStep:
-		r.steps.at(int(s.Step)).add(acc)
+		r.steps.Last().add(acc)
 	case step.Pending:
 		r.pending.add(acc)
 	}
@@ -105,7 +114,7 @@ func (r *rank) End(s step.Slice, t int64) {
 
 // Step begins a step.
 func (r *rank) Step(*event.Batch, int, int) {
-	r.steps.append()
+	r.steps.Append(tally{})
 	if s := r.walk.Steps.Last(); r.walk.Segments[s.Segment].Steps == 1 {
 		r.hosts.segment = s.Start
 		for k := range r.gpus {
@@ -115,15 +124,14 @@ func (r *rank) Step(*event.Batch, int, int) {
 }
 
 // EndStep ends a step.
-func (r *rank) EndStep(k int, owner step.Owner) {
+func (r *rank) EndStep(_ int, owner step.Owner) {
 	switch owner {
 	case step.StepOwner:
-		r.steps.at(k).add(&r.pending)
+		r.steps.Last().add(&r.pending)
 	case step.GapOwner:
 		r.gaps.add(&r.pending)
 	}
 	r.pending = tally{}
-	r.hosts.settle(r, k, owner)
 }
 
 // Rows measures rows i to j. Other kinds than these pass by, those of later versions of the
@@ -184,15 +192,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	}
 	d := &r.gpus[r.gpu]
 	r.observeGap(d, b, i, t, e, kind)
-	r.acc.busy += d.busy.Add(t, e)
-	if r.name < len(r.rules.prep) {
-		r.acc.either += d.either.Add(t, e)
-	}
-	for way, any := range r.requests.any {
-		if any {
-			r.acc.loaded[way] += d.loaded[way].Add(t, e)
-		}
-	}
+	d.add(t, e, &r.did, &r.acc)
 	if kind != event.Kernel {
 		d.log.Work(t, e)
 		return
@@ -200,12 +200,12 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if class := b.Class.Values[i]; class.IsCollective() && b.Class.Valid.Get(i) {
 		r.acc.comm += d.comm.Add(t, e)
 		d.log.Collective(collective.Collective{
-			Step: int32(r.walk.Steps.Len() - 1), Name: r.names.number(&b.Name, i), Allreduce: class == event.Allreduce, Start: t, End: e,
+			Step: int32(r.walk.Steps.Len() - 1), Name: r.names.Of(&b.Name, i, r.rules.names.Of), Allreduce: class == event.Allreduce, Start: t, End: e,
 		})
 	} else {
 		d.log.Work(t, e)
 	}
-	if r.rules.nccl.is(&b.Name, i, isNCCL) {
+	if r.rules.nccl.Of(&b.Name, i, isNCCL) {
 		r.acc.nccl += d.nccl.Add(t, e)
 	}
 }
@@ -241,28 +241,27 @@ func (r *rank) findGPU(device int32) int {
 			return k
 		}
 	}
-	// Until now the GPU was idle: prep ∪ busy was prep.
-	r.gpus = append(r.gpus, gpu{
-		device: device, busy: stat.Empty, nccl: stat.Empty, comm: stat.Empty, either: r.prep, loaded: r.requests.waits,
-		end: stat.None, replay: stat.None, log: collective.NewLog(r.rules.store),
-	})
-	r.eachTally(func(t *tally) {
-		t.either += t.prep
-		for way := range t.loaded {
-			t.loaded[way] += t.waiting[way]
-		}
-	})
+	d := gpu{device: device, busy: stat.Empty, nccl: stat.Empty, comm: stat.Empty, end: stat.None, replay: stat.None, log: collective.NewLog(r.rules.store)}
+	for way := range r.did { // Until now the GPU was idle: all ∪ busy was all.
+		d.either[way] = r.did[way].Growing
+		r.acc.during[way].idle += r.acc.during[way].ns
+	}
+	r.gpus = append(r.gpus, d)
 	return len(r.gpus) - 1
 }
 
-// eachTally calls f with all that was measured so far.
-func (r *rank) eachTally(f func(*tally)) {
-	f(&r.acc)
-	f(&r.trace)
-	f(&r.pending)
-	f(&r.gaps)
-	for k := range r.steps.len() {
-		f(r.steps.at(k))
+// do observes a span in which the host does something in one of the ways.
+func (r *rank) do(way int, t, e int64) {
+	o, u := &r.acc.during[way], &r.did[way]
+	if !u.any { // Until now it did nothing: all ∪ busy was busy.
+		u.any = true
+		for k := range r.gpus {
+			r.gpus[k].either[way] = r.gpus[k].busy
+		}
+	}
+	o.ns += u.Add(t, e)
+	for k := range r.gpus {
+		o.idle += r.gpus[k].either[way].Add(t, e)
 	}
 }
 
@@ -304,21 +303,61 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 	if name > r.name || name == len(r.rules.prep) {
 		return
 	}
-	if name < r.name {
-		r.prefer(name)
+	if name < r.name { // until now there was none of this name
+		r.name, r.named = name, r.steps.Len()-1
+		r.did[preparing] = union{Growing: stat.Empty}
+		for _, t := range []*tally{&r.acc, &r.trace, &r.pending, &r.gaps} {
+			t.during[preparing] = overlap{}
+		}
+		if r.named >= 0 {
+			r.steps.Last().during[preparing] = overlap{}
+		}
 	}
-	r.acc.prep += r.prep.Add(t, e)
-	for k := range r.gpus {
-		r.acc.either += r.gpus[k].either.Add(t, e)
+	r.do(preparing, t, e)
+}
+
+// between goes through the steps at from and after it, up to to and without it: the index of each,
+// and its tally, which is valid until the next one.
+func (r *rank) between(from, to int) iter.Seq2[int, *tally] {
+	return func(yield func(int, *tally) bool) {
+		reader := r.steps.Reader()
+		for k := from; k < to; k++ {
+			t := *reader.At(k)
+			if k < r.named {
+				t.during[preparing] = overlap{}
+			}
+			if r.credits != nil {
+				t.add(&tally{credit: r.credits[k]})
+			}
+			if !yield(k, &t) {
+				return
+			}
+		}
 	}
 }
 
-// prefer makes another text that of input preparation. There was none of it until
-// now: prep was empty, and prep ∪ busy was busy.
-func (r *rank) prefer(name int) {
-	r.name, r.prep = name, stat.Empty
-	r.eachTally(func(t *tally) { t.prep, t.either = 0, t.busy })
-	for k := range r.gpus {
-		r.gpus[k].either = r.gpus[k].busy
+// among is between for the steps at some indices, which ascend.
+func (r *rank) among(steps []int) iter.Seq2[int, *tally] {
+	return func(yield func(int, *tally) bool) {
+		if len(steps) == 0 {
+			return
+		}
+		next := 0
+		for k, t := range r.between(steps[0], steps[len(steps)-1]+1) {
+			if k != steps[next] {
+				continue
+			}
+			if next++; !yield(k, t) {
+				return
+			}
+		}
 	}
+}
+
+// creditOf is what is known only at the end of a step.
+func (r *rank) creditOf(step int) *credit {
+	if r.credits == nil {
+		r.credits = make([]credit, r.steps.Len())
+	}
+	return &r.credits[step]
 }

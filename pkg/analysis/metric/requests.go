@@ -9,18 +9,16 @@ import (
 
 // requests is when the launching threads of a rank wait for requests.
 type requests struct {
-	recorded bool                           // there are rows of calls of the system
-	beside   bool                           // other ranks have the same clock
-	waits    [step.RequestWays]stat.Growing // of all threads
-	any      [step.RequestWays]bool
+	recorded bool // there are rows of calls of the system
+	beside   bool // other ranks have the same clock
 	spells   [step.RequestWays]stat.Spells
-	follows  bool      // at the end: another rank that fetches
-	fetches  nameCache // ranges that fetch requests
+	follows  bool             // at the end: another rank that fetches
+	fetches  event.Memo[bool] // ranges that fetch requests
 }
 
 // observeFetch observes a range that may fetch requests, of a thread that launches.
 func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
-	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.is(&b.Name, i, fetchesRequests) {
+	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.Of(&b.Name, i, fetchesRequests) {
 		h.requester.Fetches(e)
 		if r.requests.beside && r.isMain(h) {
 			r.wait(step.Following, b.Start.Values[i], e)
@@ -57,20 +55,9 @@ func (r *rank) isMain(h *thread) bool { return mainLaunches*h.launches >= r.laun
 
 // wait adds a wait of a launching thread.
 func (r *rank) wait(way int, t, e int64) {
-	q := &r.requests
-	if !q.any[way] { // Until now waits were none: waits ∪ busy was busy.
-		q.any[way] = true
-		r.eachTally(func(t *tally) { t.loaded[way] = t.busy })
-		for k := range r.gpus {
-			r.gpus[k].loaded[way] = r.gpus[k].busy
-		}
-	}
-	q.spells[way].Add(t, e)
+	r.requests.spells[way].Add(t, e)
 	r.hosts.waits[way] = append(r.hosts.waits[way], stat.Span{From: t, To: e})
-	r.acc.waiting[way] += q.waits[way].Add(t, e)
-	for k := range r.gpus {
-		r.acc.loaded[way] += r.gpus[k].loaded[way].Add(t, e)
-	}
+	r.do(way, t, e)
 }
 
 // follow says which ranks follow the one that fetches requests for all: of those that wait at least
@@ -78,11 +65,8 @@ func (r *rank) wait(way int, t, e int64) {
 // fetches is at work for the others there.
 func (c *computer) follow(window string) {
 	wait := func(r *rank) float64 {
-		if !r.requests.any[step.Fetching] || len(r.gpus) == 0 {
-			return 0
-		}
 		w := r.aggregate(window)
-		return float64(w.loaded[step.Fetching]-w.busy) / float64(len(r.gpus))
+		return float64(w.during[step.Fetching].idleOf(len(r.gpus))) / float64(max(1, len(r.gpus)))
 	}
 	most := 0.0
 	for _, r := range c.ranks {
@@ -123,20 +107,15 @@ func (c *computer) requestWait(res *Result, scope string, f *figures) {
 
 // addRequestWait adds what was measured of a rank in a scope.
 func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
-	add := func(to *map[string]int64, way int) {
-		if t.loaded[way] == t.busy {
-			return
+	for way, to := range [step.RequestWays]*map[string]int64{step.Fetching: &s.RequestWait, step.Following: &s.FollowWait} {
+		ns := t.during[way].idleOf(len(r.gpus))
+		if ns == 0 || way == step.Following && !r.requests.follows {
+			continue
 		}
 		if *to == nil {
 			s.GPUs, *to = int64(len(r.gpus)), map[string]int64{}
 		}
-		(*to)[scope] = t.loaded[way] - t.busy
-	}
-	if r.requests.any[step.Fetching] {
-		add(&s.RequestWait, step.Fetching)
-	}
-	if r.requests.follows {
-		add(&s.FollowWait, step.Following)
+		(*to)[scope] = ns
 	}
 }
 

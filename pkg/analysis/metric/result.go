@@ -112,13 +112,9 @@ func (f *figures) add(t *tally, r *rank) {
 	f.launch += t.launch
 	f.graphLaunch += t.graphLaunch
 	f.waited += t.waited
-	if r.name < len(r.rules.prep) {
-		f.prep += gpus * t.prep
-		f.exposed += t.either - t.busy
-	}
-	if r.requests.any[step.Fetching] {
-		f.waiting += t.loaded[step.Fetching] - t.busy
-	}
+	f.prep += gpus * t.during[preparing].ns
+	f.exposed += t.during[preparing].idleOf(len(r.gpus))
+	f.waiting += t.during[step.Fetching].idleOf(len(r.gpus))
 	if t.whole == 0 && !r.waitsUnknown {
 		f.waits += t.waits
 		f.waitCapacity += gpus * t.wall
@@ -357,7 +353,7 @@ func (r *rank) aggregate(window string) tally {
 	}
 	var sum tally
 	from, to := r.walk.BenchmarkSteps()
-	for _, t := range r.steps.between(from, to) {
+	for _, t := range r.between(from, to) {
 		sum.add(t)
 	}
 	if r.walk.Benchmark() < 0 {
@@ -370,7 +366,7 @@ func (r *rank) aggregate(window string) tally {
 // number.
 func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
-	for k, t := range r.steps.between(from, to) {
+	for k, t := range r.between(from, to) {
 		if r.walk.Steps.At(k).Phase == p {
 			sum.add(t)
 			steps++

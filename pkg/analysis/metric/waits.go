@@ -4,33 +4,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
-
-// names finds the numbers of the names of collectives.
-type names struct {
-	all  *collective.Names
-	dict *event.Dict
-	of   []int32 // of the names of dict, -1: not looked up yet
-}
-
-// number returns that of the name of row i.
-func (n *names) number(s *event.Strings, i int) int32 {
-	if s.Dict == nil || s.Codes[i] < 0 {
-		return n.all.Of(s.Get(i))
-	}
-	if s.Dict != n.dict {
-		n.dict, n.of = s.Dict, make([]int32, len(s.Dict.Offsets))
-		for k := range n.of {
-			n.of[k] = -1
-		}
-	}
-	k := &n.of[s.Codes[i]]
-	if *k < 0 {
-		*k = n.all.Of(s.Get(i))
-	}
-	return *k
-}
 
 // Collectives is what is known of the collectives of a run.
 type Collectives struct {
@@ -100,23 +74,23 @@ func (r *rank) creditWait(w *collective.Member) {
 	}
 	all := stat.Span{From: w.At, To: w.At + w.Wait}
 	if from, to, ok := r.walk.TraceWindow(); ok {
-		r.creditIn(&r.trace.wait, all, host, stat.Span{From: from, To: to})
+		r.creditIn(&r.trace.credit, all, host, stat.Span{From: from, To: to})
 	}
 	steps := &r.walk.Steps
 	n := steps.Len()
 	if n == 0 {
 		return
 	}
-	if r.steps.waits == nil {
-		r.steps.waits, r.near = make([]wait, n), step.NewCursor(steps)
+	if r.near == (step.Cursor{}) {
+		r.near = step.NewCursor(steps)
 	}
 	for r.near.Find(all.From); r.near.Step < n; r.near.Load(r.near.Step + 1) {
 		near := &r.near
-		r.creditIn(&r.gaps.wait, all, host, stat.Span{From: near.Before, To: near.Start})
+		r.creditIn(&r.gaps.credit, all, host, stat.Span{From: near.Before, To: near.Start})
 		if near.Start >= all.To {
 			break
 		}
-		r.creditIn(&r.steps.waits[near.Step], all, host, stat.Span{From: near.Start, To: near.Until})
+		r.creditIn(r.creditOf(near.Step), all, host, stat.Span{From: near.Start, To: near.Until})
 		if near.Until >= all.To {
 			break
 		}
@@ -124,7 +98,7 @@ func (r *rank) creditWait(w *collective.Member) {
 }
 
 // creditIn credits what of a wait lies in a span and was recorded.
-func (r *rank) creditIn(t *wait, all, host, in stat.Span) {
+func (r *rank) creditIn(t *credit, all, host, in stat.Span) {
 	all, host = all.Clip(in), host.Clip(in)
 	t.waits, t.hostWaits = t.waits+all.Len(), t.hostWaits+host.Len()
 	for _, u := range r.unrecorded {

@@ -23,11 +23,11 @@ func TestNCCLNames(t *testing.T) {
 		first.Dict.Offsets = append(first.Dict.Offsets, int32(len(first.Dict.Data)))
 		second.Append(text) // of its own, in a column with a Dict
 	}
-	var n nameCache
+	var n event.Memo[bool]
 	for range 2 { // as well when they are known
 		for i, is := range want {
 			for _, names := range []*event.Strings{plain, first, second} {
-				if n.is(names, i, isNCCL) != is {
+				if n.Of(names, i, isNCCL) != is {
 					t.Errorf("%q: %v instead of %v", names.Get(i), !is, is)
 				}
 			}
