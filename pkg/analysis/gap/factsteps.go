@@ -245,15 +245,16 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 }
 
 // pauses says in which steps a pause lies that would end a segment where the host did not work, by
-// what the host did then. It returns the causes that have most of their idle time in pauses: these
-// are what the pauses are, and nothing that steps do.
+// what the host did then: most of it is what the step takes longer than half of all do. It returns
+// the causes that have most of their idle time in pauses: these are what the pauses are, and
+// nothing that steps do.
 func (f *gathering) pauses() map[string]bool {
 	whole := map[string]bool{}
 	if f.c.header.Isolation == nil || f.c.wholeTrace {
 		return whole
 	}
 	least := us(cmp.Or(f.c.header.Isolation.SegmentGap, step.DefaultSegmentGap))
-	paused := map[string]float64{}
+	paused, usual := map[string]float64{}, usualStep(f.views)
 	for _, g := range f.rep.Gaps.Top {
 		if g.IdleUs < least || g.Step == nil || len(g.Causes) == 0 {
 			continue
@@ -261,7 +262,7 @@ func (f *gathering) pauses() map[string]bool {
 		steps := findings.StepSet{}
 		for _, v := range f.views { // the others wait for the rank that pauses
 			for k := *g.Step - 1; k <= *g.Step; k++ { // the step that begins after it, or the one that it is in
-				if v.inWindow(k) && us(v.periodOf(int(k))) >= least {
+				if v.inWindow(k) && us(v.periodOf(int(k)))-usual >= g.IdleUs/2 {
 					steps.Add(v.id, int(k))
 				}
 			}
@@ -272,7 +273,7 @@ func (f *gathering) pauses() map[string]bool {
 		cause := g.Causes[0]
 		paused[cause.Cause] += cause.Us
 		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
-			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usualStep(f.views), "cause_share": cause.Us / g.IdleUs}}
+			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usual, "cause_share": cause.Us / g.IdleUs}}
 		f.inPause(&one, cause, &g)
 		f.add(one)
 	}

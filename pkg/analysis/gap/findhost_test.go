@@ -293,3 +293,24 @@ func TestNotRecorded(t *testing.T) {
 		}
 	}
 }
+
+// What the host does for longer than a segment's gap in every step is no pause, which is what
+// steps take longer than others.
+func TestNoPauseInEveryStep(t *testing.T) {
+	const long = 150_000_000
+	for name, every := range map[string]int{"every step": 1, "one in ten": 10} {
+		e, k := &engine{now: 1_000}, 0
+		e.steps(12, e.layer, func() {
+			e.span("_update_requests", event.Range, func() {
+				if k++; k%every == 0 {
+					e.now += long
+				}
+			})
+		})
+		eventtest.Sort(e.rows)
+		paused := slices.ContainsFunc(all(e.report(t)), func(f seen) bool { return f.Pattern == "PAUSE" })
+		if paused != (every > 1) {
+			t.Errorf("%s: a pause: %v", name, paused)
+		}
+	}
+}
