@@ -14,7 +14,7 @@ var causeText = map[string]string{
 	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
 	waitsForGIL: "waiting for the interpreter lock (GIL)", collects: "garbage collection (GC)",
 	"graph": "gaps within graph replays", "queued": "launched work that has not begun",
-	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", "untraced": "host work that was not traced",
+	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", "untraced": "host time outside of all ranges and calls",
 }
 
 // causeTitle is a cause of package idle for people.
