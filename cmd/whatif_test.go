@@ -186,8 +186,13 @@ func TestWhatifReport(t *testing.T) {
 			t.Errorf("%.1f us in a table, %.1f alone", s.StepUs, one.Scenarios[0].StepUs)
 		}
 	}
-	if r := call(t, nil, "whatif", trace, "--host", "fast"); r.status != 2 || !strings.Contains(r.stderr, "not a factor") {
-		t.Errorf("%d: %s", r.status, r.stderr)
+	for change, why := range map[string]string{
+		"--host=fast": "not a factor", "--range=_prepare_input=0": "such a name", "--range=cudaGraphLaunch=0": "such a name", "--kernel=*no_such*=0": "such a name",
+		"--no-wait=cudaEventSynchronize@nowhere": "such a name", "--why=blocked:lock=0": "not recorded", "--cpu-quota=none": "not recorded",
+	} {
+		if r := call(t, nil, "whatif", "../testdata/llama_tp2.sqlite", change); r.status != 2 || !strings.Contains(r.stderr, why) {
+			t.Errorf("%s: %d: %s", change, r.status, r.stderr)
+		}
 	}
 }
 

@@ -145,6 +145,9 @@ func (m *moving) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if missing := t.Missing(m.scenario); missing != "" {
+		return 0, &event.Error{Msg: missing, Advice: "whatif without changes lists what is worth one; '*NAME*=0' takes all that holds NAME; nsys2arrow --doctor says what was recorded"}
+	}
 	if m.out.reports {
 		return 0, m.predict(r, t, again)
 	}
