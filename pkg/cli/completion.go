@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
 	"io"
 	"strings"
@@ -14,51 +15,19 @@ const completeArgument = "--generate-bash-completion"
 
 // scripts ask the command itself for its flags and their values, a line each with
 // a tab before what a flag is for; where there are none, shells offer files, unless the
-// command ends with another status than 0, as it does where no file is wanted.
-var scripts = map[string]string{
-	"bash": `_%[1]s_complete() {
-  local IFS=$'\n' found
-  found=$("${COMP_WORDS[0]}" "${COMP_WORDS[@]:1:COMP_CWORD}" --generate-bash-completion 2>/dev/null) || compopt +o bashdefault +o default
-  COMPREPLY=($(cut -f 1 <<<"$found"))
-}
-complete -o bashdefault -o default -F _%[1]s_complete %[1]s
-`,
-	"zsh": `#compdef %[1]s
-_%[1]s() {
-  local said
-  local -a found
-  said=$("${words[1]}" "${(@)words[2,CURRENT]}" --generate-bash-completion 2>/dev/null) || return
-  found=("${(@f)$(cut -f 1 <<<"$said")}")
-  if [[ -n "$found" ]]; then compadd -- "${found[@]}"; else _files; fi
-}
-if [[ "$funcstack[1]" == _%[1]s ]]; then _%[1]s "$@"; else compdef _%[1]s %[1]s; fi
-`,
-	"fish": `function _%[1]s_complete
-  set -l last (commandline -ct)
-  set -l words (commandline -opc) $last
-  set -l found ($words[1] $words[2..-1] --generate-bash-completion 2>/dev/null)
-  or return
-  if set -q found[1]
-    printf '%%s\n' $found
-  else
-    set -l flag (string match -r '^--[^=]+=' -- $last)
-    for path in (__fish_complete_path (string replace -r '^--[^=]+=' '' -- $last))
-      echo "$flag$path"
-    end
-  end
-end
-complete -c %[1]s -f -a '(_%[1]s_complete)'
-`,
-}
+// command ends with another status than 0, as it does where no file is wanted. NAME stands for it.
+//
+//go:embed completion
+var scripts embed.FS
 
 // writeCompletion writes the script with which a shell completes what is called by
 // the given name.
 func writeCompletion(name, shell string, w io.Writer) error {
-	script, known := scripts[shell]
-	if !known {
+	script, err := scripts.ReadFile("completion/completion." + shell)
+	if err != nil {
 		return Misuse("no completion for "+shell, "--completion takes "+Or(shells))
 	}
-	_, err := fmt.Fprintf(w, script, name)
+	_, err = io.WriteString(w, strings.ReplaceAll(string(script), "NAME", name))
 	return err
 }
 

@@ -1,4 +1,4 @@
-// Package command is the commands, one file each: the manual as data, how the flags
+// Package command is the commands, one file each: its flags, how they
 // become a plan, and what runs it, which joins sources and analyses, neither of which know
 // of one another.
 //
@@ -21,7 +21,8 @@
 //
 // # Adding a command
 //
-// A new command is a file here with its cli.Command and its job, a line in All and one in
+// A new command is a file here with its cli.Command and its job, its manual (manual/NAME.txt), a
+// line in All and one in
 // the table of outputs (formats.go), the type of its JSON among the contracts (schema.go),
 // and a cmd/NAME/main.go that calls it.
 package command

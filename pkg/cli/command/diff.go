@@ -17,45 +17,18 @@ import (
 
 // Diff says which host operation costs more per step in one run than in another,
 // and whether that is more than noise.
-var Diff = cli.Command{
-	Name:      "diff",
+var Diff = manual("diff", cli.Command{
 	Installed: "tracediff",
-	Summary:   "say what costs more per step in one run than in another, and whether it is real",
-	Args:      "BASELINE TARGET | RUN",
-	Description: `Diff compares two runs step by step: wall, GPU busy and idle time, every NVTX
-operation, kernels and CUDA API calls. Each change has a 95 % interval that allows
-for correlation between neighbouring steps. At most 5 % of the significant rows are
-expected to be false alarms. A change common to all host work of a step may come from the
-machine: it has a row of its own, and operations are tested without it.
-With one run it prints the breakdown.
-
-A run is an nsys export, a stream or a checkpoint at any stage, or several exports
-of one run, separated by commas or as a pattern in quotes. To include run-to-run
-variation, give several runs per side (three are recommended): --baseline and
---target once for each.
-
---archive reads rows that metrics --runs wrote. It names the runs, or groups of runs,
-that differ from the others, and the part of the step that differs most.`,
-	Status: ", 1 if a --fail-on condition is met",
-	Examples: []string{
-		"diff v1.sqlite v2.sqlite",
-		"diff v1_rank0.sqlite,v1_rank1.sqlite 'v2_rank*.sqlite'",
-		"diff --baseline v1_a.sqlite --baseline v1_b.sqlite --target v2_a.sqlite --target v2_b.sqlite",
-		"diff <(isolate --by nvtx v1.sqlite) <(isolate --by nvtx v2.sqlite) --format json | jq .optimization_handoff",
-		"diff v1.sqlite --save-baseline main && diff --baseline main v2.sqlite --fail-on regression",
-		"diff --why v1.sqlite v2.sqlite",
-		"diff --archive runs.parquet --group-by node",
-		"diff v1.sqlite v2.sqlite --fail-on regression --fail-on 'wall>3%' || exit 1",
-	},
-	Foreign: trtllmFlags,
-	Flags:   slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, archiveFlags, isolateFlags, selectFlags),
+	Status:    ", 1 if a --fail-on condition is met",
+	Foreign:   trtllmFlags,
+	Flags:     slices.Concat(diffFlags, outputFlags("diff"), baselineFlags, archiveFlags, isolateFlags, selectFlags),
 	Run: func(c *cli.Call) (int, error) {
 		if c.IsSet("archive") {
 			return planned("diff", planArchive)(c)
 		}
 		return planned("diff", planDiff)(c)
 	},
-}
+})
 
 // statusFound is the exit status of diff where a --fail-on condition is met.
 const statusFound = 1

@@ -14,39 +14,11 @@ import (
 )
 
 // Gaps says where the idle time of the GPUs goes, to the last nanosecond.
-var Gaps = cli.Command{
-	Name:    "gaps",
-	Summary: "say where the idle time of the GPUs goes",
-	Args:    "[FILE...]",
-	Description: `Gaps splits the idle time of each GPU by what the thread that launches its next
-work was doing (idle); sorts gaps between kernels by length (gaps); measures how much
-work CUDA graphs replay, and what runs outside of them (graph); finds the repeated
-layer of the model and where in it the GPU waits (pattern); and names the straggler,
-the rank that the others wait for, and why (straggler).
-
-Context switches and OS runtime calls, if recorded, say why launching threads stalled
-(why: running, blocked:lock, blocked:io, descheduled and so on; unknown where nothing
-was recorded). They also say who held the GIL (holders), which threads of any process
-ran during the stalls (meanwhile: correlation only), and where the launching threads
-ran (placement: changes of CPU, socket and NUMA node). CPU samples say which functions
-they ran (families): an estimated share, with an interval, of an exact total. Flame
-graphs (--flame) go down to these functions. Missing data is listed with the option
-that records it.
-
-Without --report it prints one page, the most important first; long sections are
-only named.`,
-	Examples: []string{
-		"gaps trace.sqlite",
-		"gaps --report straggler rank*.sqlite",
-		"nsys2arrow trace.sqlite | isolate | phase | gaps --report idle --per-step --format csv",
-		"gaps trace.sqlite --format json | jq .findings",
-		"gaps trace.sqlite --perfetto worst.pftrace",
-		"gaps trace.sqlite --flame idle.pb.gz && go tool pprof -http : idle.pb.gz",
-	},
+var Gaps = manual("gaps", cli.Command{
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(gapsFlags, outputFlags("gaps"), isolateFlags, selectFlags),
 	Run:     planned("gaps", planGaps),
-}
+})
 
 // wholeReport asks for all reports in all their length.
 const wholeReport = "all"

@@ -20,40 +20,10 @@ import (
 )
 
 // Hotspots says what kind of waste the hot lines of a Python profile are.
-var Hotspots = cli.Command{
-	Name:    "hotspots",
-	Summary: "say what kind of waste the hot lines of a Python profile are, and what to change first",
-	Args:    "[FILE... | NAME=FILE... | FOLDER]",
-	Description: `Hotspots reads line_profiler output (.lprof, or text of any version, with other text
-around it), TensorRT-LLM's table of compiled functions, py-spy's collapsed stacks and
-speedscope files, and PyTorch profiler traces with Python stacks (functions only).
-For each hot line it says what kind of waste it is and what to do about it. If a
-call hides the time, it says which functions to profile next. Several files are the
-ranks of one run: each function has the largest of its times in them.
-
-A profile cannot tell whether the CPU is the bottleneck. A trace of the same load can:
---evidence TRACE replays the trace without each line, as whatif does, and ranks the lines by
-gain. Given the JSON of verdict, diff or gaps, --evidence ranks them by GPU wait.
-
-Profiles named round0_NAME=FILE, round1_NAME=FILE (again for each rank), or a
-folder of such files, are rounds of changes. Each round is compared with the code that
-it started from; throughput (--bench) takes precedence over profile time. The report
-says whether to go on, and ends with a summary of all rounds. A folder may also hold
-benchmarks (ROUND.bench*.json) and notes (notes.toml or notes.json). With the report of
-hotspots on a round's profile and trace (ROUND.analysis.json), and the diff of its trace
-against the round before (ROUND.moved.json), the predicted gain is shown beside the
-measured one.`,
-	Examples: []string{
-		"hotspots profile.txt",
-		"cat profile.txt | hotspots --format json | jq -r .profile_next",
-		"env $(hotspots --targets vllm) scripts/profile_lines.py -o lines.txt -- vllm serve MODEL",
-		"hotspots --evidence trace.sqlite profile.rank*.txt",
-		"gaps trace.sqlite --format json | hotspots --evidence - profile.rank*.txt",
-		"hotspots round0_baseline=a.txt round1_one_loop=b.txt --bench round0=a.json --bench round1=b.json --notes notes.toml",
-	},
+var Hotspots = manual("hotspots", cli.Command{
 	Flags: slices.Concat(hotspotsFlags, outputFlags("hotspots")),
 	Run:   planned("hotspots", planHotspots),
-}
+})
 
 // What --by takes.
 const (

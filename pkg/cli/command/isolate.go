@@ -10,35 +10,11 @@ import (
 )
 
 // Isolate finds the steps of a run in a stream of events.
-var Isolate = cli.Command{
-	Name:    "isolate",
-	Summary: "find the steps of a run and its benchmark window",
-	Args:    "[FILE...]",
-	Description: `A step is one forward iteration of one rank. Isolate writes a row of kind step
-before the rows of each step and tags those rows with the step's number. It ends
-with a row of kind window for each rank: its benchmark window.
-
-By default steps are found by the all-reduce kernels that every step has (--by
-allreduce). If there are none, or whole-graph replays hide them, steps are found by
-the forward-step ranges of TensorRT-LLM, vLLM or SGLang (--by nvtx), else by what
-each CUDA graph launch ran on the GPU (--by graph). Standard error says which, and
-why.
-
-Without forward-step ranges, a step's all-reduce kernels are identified by what
-recurs around them once per step: embeddings, sampling, copies, host waits, graph
-replays. If that is ambiguous, isolate ends with status 2 and a hint; --gap splits at
-gaps instead. In a pipe between two filters it warns and passes the rows on without
-steps. Metrics and verdict then answer for the ranks that have forward-step ranges,
-or, if none has, for the whole trace.`,
-	Examples: []string{
-		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
-		"isolate --by nvtx trace.sqlite --format csv | grep ^step",
-		"isolate --marker 'iter (?P<step>[0-9]+)' trace.sqlite -o steps.arrows",
-	},
+var Isolate = manual("isolate", cli.Command{
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(outputFlags("isolate"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run:     planned("isolate", func(p *Plan) (*annotating, error) { return planAnnotating(p, source.Raw, (*reader).isolate), nil }),
-}
+})
 
 // annotating is the job of a filter that adds rows, or columns, to events of a stage.
 type annotating struct {

@@ -15,37 +15,11 @@ import (
 )
 
 // Metrics measures how busy the GPUs are and what the host does meanwhile.
-var Metrics = cli.Command{
-	Name:    "metrics",
-	Summary: "measure GPU idle time, launch overhead and exposed host preparation",
-	Args:    "[FILE...]",
-	Description: `Metrics writes a row for each metric of the benchmark window (scope aggregate) and
-of the context and generation steps in it. A metric is a ratio of two times. The
-row holds both, in ns, so that rows of the parts of a run can be added up. low and
-high are its 95 % interval over the run's steps, if there are at least 8.
-
-` + metricTable() + `
-
-Given a report, or a stream without steps, it finds the steps itself, as isolate and phase do.
-With --by none, or after isolate --by none, it measures all GPU activity of each rank.
-
---merge adds up metric rows that this command wrote for the parts of a run, one part
-per process, task or machine. Times are added exactly. Duplicate rank numbers are
-renumbered. The same files in the same order give the same bytes. The median gap of
-steady steps and the intervals cannot be derived from the parts and are null.`,
-	Examples: []string{
-		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
-		"metrics trace.sqlite",
-		"metrics trace.sqlite --format csv -o metrics.csv",
-		"nsys2arrow trace.sqlite | metrics --format json",
-		"metrics --merge rank*.metrics.arrows | verdict",
-		"metrics --runs nightly/*.metrics.arrows -o runs.parquet",
-		"metrics --runs tonight=trace.sqlite --append -o runs.parquet",
-	},
+var Metrics = manual("metrics", cli.Command{
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(outputFlags("metrics"), mergeFlags, metricsFlags, []cli.Flag{topFlag, strictFlag, labelFlag, tagFlag, runsFlag, appendFlag}, isolateFlags, selectFlags),
 	Run:     planned("metrics", planMetrics),
-}
+})
 
 // planMetrics plans to measure a run, or many.
 func planMetrics(p *Plan) (job, error) {

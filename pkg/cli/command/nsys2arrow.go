@@ -9,31 +9,10 @@ import (
 )
 
 // Nsys2arrow reads Nsight Systems exports as a stream of events.
-var Nsys2arrow = cli.Command{
-	Name:    "nsys2arrow",
-	Summary: "read Nsight Systems exports as a stream of events",
-	Args:    "FILE...",
-	Description: `Each FILE is one report: an SQLite export of any version since 2020, a parquetdir
-export, or a .nsys-rep (which needs nsys on PATH). Several files are several
-reports of one run: ranks are numbered consecutively, and clocks aligned by
-session start time. Consecutive reports of one process (--capture-range-end=repeat)
-are parts of one rank; other reports that do not overlap in time are rejected.
-Databases of AMD's rocprofv3 (--output-format rocpd, recognised by content) are read, too.
-
-A row is an event: a kernel, a copy, an API call, an NVTX range. GPU rows carry
-the API call that launched them. Rows are sorted by rank, then by start time.`,
-	Examples: []string{
-		"nsys2arrow trace.sqlite | isolate | phase | metrics | verdict",
-		"nsys2arrow rank*.sqlite -o run.arrows",
-		"nsys2arrow trace.sqlite -o trace.parquet",
-		"nsys2arrow rank*.sqlite --checkpoint run/ | isolate | phase | metrics | verdict",
-		"nsys2arrow trace.sqlite --format csv | head",
-		"nsys2arrow --doctor rank*.sqlite",
-		"nsys2arrow *_results.db | isolate | phase | metrics | verdict",
-	},
+var Nsys2arrow = manual("nsys2arrow", cli.Command{
 	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
 	Run:   planned("nsys2arrow", planReports),
-}
+})
 
 // planReports plans to pass on the rows of reports, or to say what they can answer. Of host
 // threads it reads all that --without does not name; torch2arrow, which has no such flag, has

@@ -13,49 +13,12 @@ import (
 )
 
 // Verdict says whether the host holds the GPUs of a run back.
-var Verdict = cli.Command{
-	Name:    "verdict",
-	Summary: "say whether the host holds the GPUs of a run back",
-	Args:    "[FILE...]",
-	Description: `Verdict compares metrics with limits, by default these:
-
-` + verdict.Manual() + `
-
-YES when two or more exceed their limits; nccl_ratio is a caveat and does not count. Time
-blocked on a full launch queue is excluded. There is a verdict for the benchmark window,
-and for the context and the generation steps in it; a phase can raise the overall
-verdict, never lower it.
-
-Every ratio has a 95 % interval over the run's steps, if there are at least 8.
-A verdict is borderline if it would flip within the interval of one measurement; the
-report names the measurements.
-
-The verdict is INCONCLUSIVE if there is no GPU activity, CUDA graph replays were
-launched but not recorded, the profiler lost CUDA events, fewer than half of the
-forward-step ranges became steps, no rank has five whole steps in its window, or no
-steps were found. Without steps, the figures are of the whole trace: --by none gives
-them a verdict, --strict ends with status 2 instead. If other ranks have forward-step
-ranges, a rank whose steps cannot be identified is left out, with a warning. The verdict
-is INCONCLUSIVE then only if that rank's figures would change it.
-
-A YES is headed LOW LOAD if it would not be a YES without the time that launching
-threads wait for requests. The verdict stays YES, low_load is true in the JSON, and
---exit-code ends with 1. To check this, verdict reads the export of a YES twice.
-
-FILE is an nsys export (several for several ranks), or the output of any filter.
-Isolate and metrics explain the flags for finding steps and for measuring.`,
-	Status: "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 if the run is worse than those before it",
-	Examples: []string{
-		"verdict trace.sqlite",
-		"nsys2arrow trace.sqlite | isolate --by allreduce | phase | metrics | verdict",
-		"verdict rank*.sqlite --format json | jq .phases.generation.metrics",
-		"verdict tonight.sqlite --history runs.parquet --fail-worse",
-		"verdict trace.sqlite --exit-code --threshold generation.gpu_idle_ratio=0.2 || echo look into it",
-	},
+var Verdict = manual("verdict", cli.Command{
+	Status:  "; with --exit-code 0 for NO, 1 for YES (LOW LOAD, too), 3 for INCONCLUSIVE; with --fail-worse 4 if the run is worse than those before it",
 	Foreign: trtllmFlags,
 	Flags:   slices.Concat(verdictFlags, outputFlags("verdict"), historyFlags, isolateFlags, metricsFlags, selectFlags),
 	Run:     planned("verdict", planVerdict),
-}
+})
 
 var verdictFlags = []cli.Flag{
 	junitFlag,

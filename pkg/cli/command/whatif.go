@@ -18,31 +18,10 @@ import (
 )
 
 // Whatif moves events to where they would have been.
-var Whatif = cli.Command{
-	Name:    "whatif",
-	Summary: "replay a run with a faster host, or a faster GPU",
-	Args:    "[FILE...]",
-	Description: `Whatif moves the rows of a run to where they would be with a different host or GPU.
-Every filter after it answers for that run. Launch order, dependencies, and the time
-that each item takes by itself are kept from the recording. Without a change, all rows
-stay where they are, to the ns.
-
-A factor F multiplies times: 0.5 is twice as fast, 0 is gone. Changes are made together.
-
-It does not predict changes to what the GPU computes, contention for memory or power,
-or other batch sizes. The report (--report, or on a terminal) gives the predicted step
-time, with 95 % intervals over steps. Without a change it lists what would help, and
-two bounds: the GPU alone, and the host alone. Collectives inside graphs recorded as a
-whole, and messages between processes, are not followed.`,
-	Examples: []string{
-		"nsys2arrow trace.sqlite | isolate | phase | whatif --range '_prepare_inputs=0' | metrics | verdict",
-		"whatif trace.sqlite --report",
-		"whatif trace.sqlite --host 0.5 -o faster.arrows",
-		"whatif trace.sqlite --no-wait cudaStreamSynchronize --gpu 0.9 | gaps",
-	},
+var Whatif = manual("whatif", cli.Command{
 	Flags: slices.Concat(whatifFlags, outputFlags("whatif"), changeFlags, isolateFlags, selectFlags),
 	Run:   planned("whatif", planWhatif),
-}
+})
 
 // whatifFlags are the flags of a filter whose output may be a report.
 var whatifFlags = []cli.Flag{

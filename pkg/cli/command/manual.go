@@ -1,0 +1,35 @@
+package command
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/verdict"
+	"github.com/hostbound/hostbound/pkg/cli"
+)
+
+// manuals are the texts of the manuals, a file for each command: what it does in a sentence, how
+// it is called, paragraphs, and examples.
+//
+//go:embed manual
+var manuals embed.FS
+
+// tables stand in a manual for what the analyses say of themselves.
+var tables = strings.NewReplacer("{{limits}}", verdict.Manual(), "{{metrics}}", metricTable())
+
+// manual gives a command the name and the text of its manual.
+func manual(name string, c cli.Command) cli.Command {
+	text, err := manuals.ReadFile("manual/" + name + ".txt")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	head, rest, _ := strings.Cut(string(text), "\n\n")
+	paragraphs, examples, _ := strings.Cut(rest, "\n\nExamples:\n\n")
+	summary, usage, _ := strings.Cut(head, "\n")
+	c.Name, c.Summary, c.Args = name, summary, strings.TrimPrefix(usage, name+" ")
+	c.Description = tables.Replace(paragraphs)
+	for line := range strings.Lines(examples) {
+		c.Examples = append(c.Examples, strings.TrimSpace(line))
+	}
+	return c
+}
