@@ -24,7 +24,6 @@ var doors = map[string][]string{
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
 	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round", "pkg/analysis/findings"},
 	"github.com/ianlancetaylor/":       {"pkg/names/cudaname"},
-	"google.golang.org/protobuf/":      {"pkg/analysis/timeline"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/modelcontextprotocol/": {"cmd/mcp"},
 	"github.com/google/jsonschema-go/": {"pkg/cli/command"},

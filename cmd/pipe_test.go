@@ -252,7 +252,7 @@ var everyOutput = []string{
 	"verdict TRACE", "verdict TRACE --format json", "verdict TRACE -o DIR/verdict.html --junit DIR/verdict.xml",
 	"gaps TRACE", "gaps TRACE --format json", "gaps TRACE --report idle --format csv", "gaps TRACE -o DIR/gaps.html",
 	"gaps TRACE --flame DIR/a.folded", "gaps TRACE --flame DIR/a.pb.gz", "gaps TRACE --flame DIR/a.speedscope.json",
-	"gaps TRACE --perfetto DIR/a.pftrace", "gaps TRACE --perfetto DIR/b.json",
+	"gaps TRACE --perfetto DIR/a.json",
 	"diff TRACE TRACE --why", "diff TRACE TRACE --format json --why", "diff TRACE TRACE -o DIR/diff.html --junit DIR/diff.xml",
 }
 

@@ -90,9 +90,7 @@ cases() {
 		for format in folded pb.gz speedscope.json; do
 			printf 'file\t%s\t--flame\t%s\n' "$trace" "$format"
 		done
-		for format in pftrace json; do
-			printf 'file\t%s\t--perfetto\t%s\n' "$trace" "$format"
-		done
+		printf 'file\t%s\t--perfetto\tjson\n' "$trace"
 		printf 'run\twhatif\t%s\t--report\t--format\tjson\n' "$trace"
 		printf 'run\twhatif\t%s\t--host\t0.5\t--format\tcsv\n' "$trace"
 		printf 'rows\t%s\n' "$trace"

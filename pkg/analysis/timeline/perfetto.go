@@ -1,10 +1,9 @@
-// Perfetto writes steps of a run (package timeline) as traces that viewers
-// open: as Perfetto's own format, and as the JSON of chrome://tracing, which
-// ui.perfetto.dev, Speedscope and others read.
+// Perfetto writes steps of a run (package timeline) as the JSON of chrome://tracing, which
+// ui.perfetto.dev, Speedscope and others open.
 //
 // # Tracks
 //
-// A rank is a group of tracks (in JSON a process), with these in it, from the top:
+// A rank is a group of tracks (a process), with these in it, from the top:
 //
 //	steps               the steps that are shown, with their idle time and phase
 //	GPU 0 waits for     the idle time of each GPU, by cause; with the site, the path of

@@ -16,18 +16,14 @@ type slice struct {
 	start, end int64 // ns
 	name       string
 	category   string
-	args       []arg
-	out, in    uint64 // numbers of the arrow that begins here, and of the one that ends here; 0 for none
+	args       []string // more that is said of it, each a key and a value of JSON
+	out, in    uint64   // numbers of the arrow that begins here, and of the one that ends here; 0 for none
 }
 
 // arg is something more that is said of a slice.
-type arg struct {
-	key  string
-	text string // of values that are no numbers
-	ns   int64  // of numbers
+func arg[V string | int64](key string, value V) string {
+	return quote(key) + ":" + quote(value)
 }
-
-func text(key, value string) arg { return arg{key: key, text: value} }
 
 // track is slices of which each two are apart, or one within the other. They are in the
 // order of their start, of equal starts the longer first.
@@ -148,23 +144,23 @@ func (b *builder) step(s *Step) {
 	if s.Number >= 0 {
 		name = fmt.Sprintf("step %d", s.Number)
 	}
-	args := []arg{{key: "gpu_idle_ns", ns: s.Idle}, text("phase", event.Phases[s.Phase])}
+	args := []string{arg("gpu_idle_ns", s.Idle), arg("phase", event.Phases[s.Phase])}
 	if s.Worst > 0 {
-		args = append(args, arg{key: "place_by_idle_time", ns: int64(s.Worst)})
+		args = append(args, arg("place_by_idle_time", int64(s.Worst)))
 	}
 	if s.Left > 0 {
-		args = append(args, arg{key: "events_left_out", ns: int64(s.Left)})
+		args = append(args, arg("events_left_out", int64(s.Left)))
 	}
 	b.add(trackKey{section: steps}, slice{start: s.Start, end: s.Until, name: name, category: "step", args: args})
 	for i, g := range slices.Concat(s.Gaps, s.Waits) {
-		var args []arg
+		var args []string
 		name, category := g.Cause, "idle"
 		if i >= len(s.Gaps) {
 			name, category = g.title(), "wait"
 		}
-		for _, a := range []arg{text("site", g.Site), text("ranges", g.Path), text("why", g.Why)} {
-			if a.text != "" {
-				args = append(args, text(a.key, clean(a.text)))
+		for _, a := range [][2]string{{"site", g.Site}, {"ranges", g.Path}, {"why", g.Why}} {
+			if a[1] != "" {
+				args = append(args, arg(a[0], clean(a[1])))
 			}
 		}
 		b.add(trackKey{section: waits, id: int64(g.Device)}, slice{start: g.Start, end: g.End, name: clean(name), category: category, args: args})
@@ -194,13 +190,13 @@ func (b *builder) event(s *Step, e *Event) place {
 	}
 	v := slice{start: e.Start, end: e.End, name: clean(key.name), category: e.Kind.String()}
 	if e.Class >= 0 {
-		v.args = append(v.args, text("class", e.Class.String()))
+		v.args = append(v.args, arg("class", e.Class.String()))
 	}
 	if e.Correlation != None {
-		v.args = append(v.args, arg{key: "correlation", ns: e.Correlation})
+		v.args = append(v.args, arg("correlation", e.Correlation))
 	}
 	if e.Replayed {
-		v.args = append(v.args, text("launched_by", "graph"))
+		v.args = append(v.args, arg("launched_by", "graph"))
 	}
 	at := b.add(key.track, v)
 	b.seen[key] = at

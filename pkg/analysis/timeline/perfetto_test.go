@@ -4,165 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
-
-// field is a field of an encoded message.
-type field struct {
-	number protowire.Number
-	value  uint64
-	bytes  []byte
-}
-
-// fields decodes a message.
-func fields(t *testing.T, b []byte) (all []field) {
-	t.Helper()
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			t.Fatal(protowire.ParseError(n))
-		}
-		b = b[n:]
-		f := field{number: number}
-		switch kind {
-		case protowire.VarintType:
-			f.value, n = protowire.ConsumeVarint(b)
-		case protowire.Fixed64Type:
-			f.value, n = protowire.ConsumeFixed64(b)
-		case protowire.BytesType:
-			f.bytes, n = protowire.ConsumeBytes(b)
-		default:
-			t.Fatalf("field %d has type %d", number, kind)
-		}
-		if n < 0 {
-			t.Fatal(protowire.ParseError(n))
-		}
-		b = b[n:]
-		all = append(all, f)
-	}
-	return all
-}
-
-// first returns the first field of a number.
-func first(all []field, number protowire.Number) (f field, ok bool) {
-	k := slices.IndexFunc(all, func(f field) bool { return f.number == number })
-	if k < 0 {
-		return f, false
-	}
-	return all[k], true
-}
-
-// decoder reads a Perfetto trace by the numbers of the published schema:
-// protos/perfetto/trace/{trace,trace_packet,interned_data}.proto and track_event/*.proto.
-type decoder struct {
-	t        *testing.T
-	interned map[[2]uint64]string // by field of InternedData and number
-	tracks   map[uint64]string    // names, with their parents'
-	open     map[uint64][]string  // slices that are open, by track
-	at       map[uint64]uint64    // time of the last event of a track
-	slices   []string
-	flows    map[uint64]int
-}
-
-func decode(t *testing.T, b []byte) *decoder {
-	t.Helper()
-	d := &decoder{t, map[[2]uint64]string{}, map[uint64]string{}, map[uint64][]string{}, map[uint64]uint64{}, nil, map[uint64]int{}}
-	for i, packet := range fields(t, b) {
-		if packet.number != 1 {
-			t.Fatalf("Trace has field %d", packet.number)
-		}
-		d.packet(i, fields(t, packet.bytes))
-	}
-	for id, open := range d.open {
-		if len(open) > 0 {
-			t.Errorf("%s: %q does not end", d.tracks[id], open)
-		}
-	}
-	return d
-}
-
-func (d *decoder) packet(i int, p []field) {
-	flags, _ := first(p, 13)
-	if i == 0 && flags.value != 1 {
-		d.t.Error("the first packet does not clear the sequence's state")
-	}
-	if sequence, ok := first(p, 10); !ok || sequence.value == 0 {
-		d.t.Error("a packet without a sequence")
-	}
-	if descriptor, ok := first(p, 60); ok {
-		f := fields(d.t, descriptor.bytes)
-		id, _ := first(f, 1)
-		name, _ := first(f, 2)
-		d.tracks[id.value] = string(name.bytes)
-		if parent, ok := first(f, 5); ok {
-			if d.tracks[parent.value] == "" {
-				d.t.Errorf("%s: its parent is not described before", name.bytes)
-			}
-			d.tracks[id.value] = d.tracks[parent.value] + "/" + string(name.bytes)
-		}
-	}
-	if data, ok := first(p, 12); ok {
-		for _, entry := range fields(d.t, data.bytes) {
-			f := fields(d.t, entry.bytes)
-			id, _ := first(f, 1)
-			text, _ := first(f, 2)
-			d.interned[[2]uint64{uint64(entry.number), id.value}] = string(text.bytes)
-		}
-	}
-	if e, ok := first(p, 11); ok {
-		at, _ := first(p, 8)
-		if flags.value != 2 {
-			d.t.Error("an event does not say that it needs the sequence's state")
-		}
-		d.event(at.value, fields(d.t, e.bytes))
-	}
-}
-
-func (d *decoder) event(at uint64, e []field) {
-	track, _ := first(e, 11)
-	id := track.value
-	if d.tracks[id] == "" || at < d.at[id] || at > math.MaxInt64 {
-		d.t.Fatalf("an event at %d after %d on track %q", at, d.at[id], d.tracks[id])
-	}
-	d.at[id] = at
-	kind, _ := first(e, 9)
-	if kind.value == 2 {
-		n := len(d.open[id]) - 1
-		d.slices = append(d.slices, fmt.Sprintf("%s until %d", d.open[id][n], at))
-		d.open[id] = d.open[id][:n]
-		return
-	}
-	name, _ := first(e, 10)
-	category, _ := first(e, 3)
-	text := fmt.Sprintf("%s: %s %q from %d", d.tracks[id], d.interned[[2]uint64{1, category.value}], d.interned[[2]uint64{2, name.value}], at)
-	for _, f := range e {
-		switch f.number {
-		case 4:
-			a := fields(d.t, f.bytes)
-			key, _ := first(a, 1)
-			value := ""
-			if s, ok := first(a, 6); ok {
-				value = fmt.Sprintf("%q", s.bytes)
-			} else if n, ok := first(a, 4); ok {
-				value = fmt.Sprint(int64(n.value))
-			}
-			text += fmt.Sprintf(" %s=%s", d.interned[[2]uint64{3, key.value}], value)
-		case 47:
-			d.flows[f.value]++
-		case 48:
-			d.flows[f.value] += 1000
-		}
-	}
-	d.open[id] = append(d.open[id], text)
-}
 
 // steps returns two steps of two ranks, with names that nobody should have.
 func stepsOf() *Timeline {
@@ -192,44 +39,11 @@ func stepsOf() *Timeline {
 	return &Timeline{Steps: []*Step{s, next, other}, Seen: 9}
 }
 
-// TestProto decodes what is written: all slices are there, once, on their tracks, nested
-// as they are, with their arrows.
-func TestProto(t *testing.T) {
+// TestPerfetto parses what is written: all slices are there, once, on their tracks, with their
+// arrows.
+func TestPerfetto(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, stepsOf()); err != nil {
-		t.Fatal(err)
-	}
-	d := decode(t, b.Bytes())
-	got := strings.Join(d.slices, "\n")
-	if !utf8.ValidString(got) {
-		t.Error("not all names are UTF-8")
-	}
-	for _, want := range []string{
-		`rank 0/steps: step "step 4" from 100 gpu_idle_ns=300 phase="generation" place_by_idle_time=1 events_left_out=7 until 1100`,
-		`rank 0/steps: step "step 5" from 1100 gpu_idle_ns=0 phase="unknown" until 1800`,
-		`rank 0/GPU 0 waits for: idle "launch" from 100 site="cudaLaunchKernel" until 200`,
-		`ranges="outer > inner" why="running" until 1100`,
-		`rank 0/GPU 0, stream 13: kernel "gemm" from 200 class="gemm" correlation=11 until 500`,
-		`rank 0/GPU 0, stream 13 (2): kernel "gemm" from 400 class="gemm" correlation=11 launched_by="graph" until 600`,
-		`rank 0/thread 7: nvtx "outer" from 0 class="range" until 1700`,
-		`rank 0/thread 7: api "cudaLaunchKernel" from 50 class="launch" correlation=11 until 80`,
-		`rank 0/thread 7, CPU: run "outer" from 1800 until 1900`,
-		`rank 0/profiler: overhead`,
-		`rank 1/steps: step "trace" from 200`,
-	} {
-		if strings.Count(got, want) != 1 {
-			t.Errorf("%q is there %d times", want, strings.Count(got, want))
-		}
-	}
-	if len(d.slices) != 12 || len(d.flows) != 1 || d.flows[1] != 1001 {
-		t.Errorf("%d slices, arrows %v\n%s", len(d.slices), d.flows, got)
-	}
-}
-
-// TestJSON parses the other format: it says the same.
-func TestJSON(t *testing.T) {
-	var b, proto bytes.Buffer
-	if err := WriteJSON(&b, stepsOf()); err != nil {
+	if err := WritePerfetto(&b, stepsOf()); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -259,30 +73,41 @@ func TestJSON(t *testing.T) {
 			if err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}
-			got = append(got, fmt.Sprintf("%s/%s: %s %q %.0f %.0f", tracks[[2]int{e.Pid, -1}], tracks[[2]int{e.Pid, e.Tid}], e.Cat, e.Name, 1000*start, 1000*(start+length)))
+			text := fmt.Sprintf("%s/%s: %s %q %.0f %.0f", tracks[[2]int{e.Pid, -1}], tracks[[2]int{e.Pid, e.Tid}], e.Cat, e.Name, 1000*start, 1000*(start+length))
+			for _, key := range []string{"gpu_idle_ns", "phase", "place_by_idle_time", "events_left_out", "site", "ranges", "why", "class", "correlation", "launched_by"} {
+				if v, there := e.Args[key]; there {
+					text += fmt.Sprintf(" %s=%v", key, v)
+				}
+			}
+			got = append(got, text)
 		}
 	}
-	if err := Write(&proto, stepsOf()); err != nil {
-		t.Fatal(err)
+	all := strings.Join(got, "\n")
+	for _, want := range []string{
+		`rank 0/steps: step "step 4" 100 1100 gpu_idle_ns=300 phase=generation place_by_idle_time=1 events_left_out=7`,
+		`rank 0/steps: step "step 5" 1100 1800 gpu_idle_ns=0 phase=unknown`,
+		`rank 0/GPU 0 waits for: idle "launch" 100 200 site=cudaLaunchKernel`,
+		`ranges=outer > inner why=running`,
+		`rank 0/GPU 0, stream 13: kernel "gemm" 200 500 class=gemm correlation=11`,
+		`rank 0/GPU 0, stream 13 (2): kernel "gemm" 400 600 class=gemm correlation=11 launched_by=graph`,
+		`rank 0/thread 7: nvtx "outer" 0 1700 class=range`,
+		`rank 0/thread 7: api "cudaLaunchKernel" 50 80 class=launch correlation=11`,
+		`rank 0/thread 7, CPU: run "outer" 1800 1900`,
+		`rank 0/profiler: overhead`,
+		`rank 1/steps: step "trace" 200`,
+	} {
+		if strings.Count(all, want) != 1 {
+			t.Errorf("%q is there %d times in\n%s", want, strings.Count(all, want), all)
+		}
 	}
-	var want []string
-	for _, s := range decode(t, proto.Bytes()).slices {
-		head, rest, _ := strings.Cut(s, " from ")
-		var from, until string
-		fmt.Sscan(rest, &from)
-		until = rest[strings.LastIndexByte(rest, ' ')+1:]
-		want = append(want, head+" "+from+" "+until)
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("%q\nwant\n%q", got, want)
+	if len(got) != 12 {
+		t.Errorf("%d slices, want 12", len(got))
 	}
 	if count["s"] != 1 || count["f"] != 1 || bytes.Contains(b.Bytes(), []byte("</script>")) || !utf8.Valid(b.Bytes()) {
 		t.Errorf("%v, or hostile bytes", count)
 	}
 	b.Reset()
-	if err := WriteJSON(&b, &Timeline{}); err != nil || !json.Valid(b.Bytes()) {
+	if err := WritePerfetto(&b, &Timeline{}); err != nil || !json.Valid(b.Bytes()) {
 		t.Errorf("no steps: %v, %s", err, b.Bytes())
 	}
 }

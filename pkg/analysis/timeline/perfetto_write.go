@@ -5,26 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 )
 
-// Extensions are the ends of the names of files that can be written.
-var Extensions = []string{".pftrace", ".json"}
-
-// Writer returns what writes a file of that name, nil for one of no known format.
-func Writer(path string) func(io.Writer, *Timeline) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".pftrace":
-		return Write
-	case ".json":
-		return WriteJSON
-	}
-	return nil
-}
-
-// WriteJSON writes steps in the format of chrome://tracing. Times are in us there.
-func WriteJSON(w io.Writer, t *Timeline) error {
+// WritePerfetto writes steps in the format of chrome://tracing. Times are in us there.
+func WritePerfetto(w io.Writer, t *Timeline) error {
 	out := bufio.NewWriter(w)
 	j := jsonWriter{out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["}
 	for _, g := range layout(t) {
@@ -58,20 +43,8 @@ func (j *jsonWriter) line(format string, args ...any) {
 }
 
 func (j *jsonWriter) slice(rank int32, tid int, s *slice) {
-	var args strings.Builder
-	for i, a := range s.args {
-		if i > 0 {
-			args.WriteByte(',')
-		}
-		args.WriteString(quote(a.key) + ":")
-		if a.text != "" {
-			args.WriteString(quote(a.text))
-		} else {
-			fmt.Fprint(&args, a.ns)
-		}
-	}
 	j.line(`{"ph":"X","name":%s,"cat":%s,"pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
-		quote(s.name), quote(s.category), rank, tid, decimalUs(s.start), decimalUs(s.end-s.start), &args)
+		quote(s.name), quote(s.category), rank, tid, decimalUs(s.start), decimalUs(s.end-s.start), strings.Join(s.args, ","))
 	if s.out != 0 {
 		j.line(`{"ph":"s","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.out, rank, tid, decimalUs(s.start))
 	}
@@ -83,10 +56,10 @@ func (j *jsonWriter) slice(rank int32, tid int, s *slice) {
 // decimalUs returns ns in us, exactly.
 func decimalUs(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
 
-// quote returns a string as JSON, with nothing in it that a page of HTML would
+// quote returns a value as JSON, with nothing in it that a page of HTML would
 // read.
-func quote(s string) string {
-	b, err := json.Marshal(s)
+func quote[V string | int64](v V) string {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

@@ -121,7 +121,7 @@ func TestOutputsThatOnlyTheCommandKnows(t *testing.T) {
 func TestOutputsThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	for flag, cmd := range map[string]*cli.Command{"--flame": &Gaps, "--perfetto": &Gaps, "--junit": &Verdict, "-o": &Gaps} {
-		path := map[string]string{"--flame": "x.folded", "--perfetto": "x.pftrace", "--junit": "x.xml", "-o": "x.html"}[flag]
+		path := map[string]string{"--flame": "x.folded", "--perfetto": "y.json", "--junit": "x.xml", "-o": "x.html"}[flag]
 		refused(t, cmd, "there is no directory", "absent.sqlite", flag, filepath.Join(dir, "absent", path))
 		if err := os.Mkdir(filepath.Join(dir, path), 0o755); err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -70,7 +69,7 @@ func (p *Plan) showSides(d *report.Document, after string, both ...*side) {
 }
 
 // perfettoFlag writes steps for a viewer of traces.
-var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE` for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for. With --from and --to: up to %d steps of that range. In the format of its extension: %s", worstSteps, rangeSteps, strings.Join(timeline.Extensions, ", ")), File: cli.Writes, Check: checkExtension("perfetto", timeline.Extensions, timeline.Writer)}
+var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE` for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for. With --from and --to: up to %d steps of that range", worstSteps, rangeSteps), File: cli.Writes, Check: checkOutput}
 
 // worstSteps is how many steps --perfetto writes, rangeSteps how many of a range.
 const (
@@ -103,5 +102,5 @@ func (p *Plan) writeWorst(lines *timeline.Collector) error {
 	} else if n < t.Seen {
 		p.Log(fmt.Sprintf("%s holds %d of %d steps: those with the most idle time", path, n, t.Seen))
 	}
-	return cli.WriteFile(path, func(w io.Writer) error { return timeline.Writer(path)(w, t) })
+	return cli.WriteFile(path, func(w io.Writer) error { return timeline.WritePerfetto(w, t) })
 }

@@ -29,9 +29,17 @@ var gapsFlags = []cli.Flag{
 	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
 	{Name: "window", Usage: "report on `WINDOW`: benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
-	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, in the format of its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkExtension("flame", figure.StackExtensions, figure.StackWriter)},
+	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, in the format of its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkFlame},
 	strictFlag,
 	sourceMapFlag, stepFlag,
+}
+
+// checkFlame refuses a file whose extension is not that of a format, or that cannot be written.
+func checkFlame(path string) error {
+	if figure.StackWriter(path) == nil {
+		return cli.Misuse("--flame "+path+": its extension is not that of a format", "--flame takes a file that ends in "+strings.Join(figure.StackExtensions, ", "))
+	}
+	return checkOutput(path)
 }
 
 // writeFlame writes a flame graph.

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/arrow"
@@ -211,15 +210,4 @@ func checkOutput(path string) error {
 		return cli.Misuse(path+": there is no directory "+dir, "make it first, or check the name")
 	}
 	return checkpoint.CheckDir(dir)
-}
-
-// checkExtension makes the check of a flag whose file is written as its extension says:
-// it is one of those, for which there is a writer.
-func checkExtension[T any](flag string, extensions []string, writer func(path string) func(io.Writer, T) error) func(path string) error {
-	return func(path string) error {
-		if writer(path) == nil {
-			return cli.Misuse("--"+flag+" "+path+": its extension is not that of a format", "--"+flag+" takes a file that ends in "+strings.Join(extensions, ", "))
-		}
-		return checkOutput(path)
-	}
 }
