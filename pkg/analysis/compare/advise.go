@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,6 +39,23 @@ func (c *adviser) mitigate(format string, args ...any) {
 	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
 }
 
+// adviseGraphs looks for graphs that the baseline replays and the target does not, and reports
+// whether it found any.
+func (c *adviser) adviseGraphs() bool {
+	a, b := c.Steady.Baseline, c.Steady.Target
+	if a.Graph == nil || b.Graph == nil || *a.Graph+*a.Replays == 0 ||
+		*b.Graph+*b.Replays > few*(*a.Graph+*a.Replays) || *b.Eager <= *a.Eager {
+		return false
+	}
+	what, before, after := "replayed kernels", *a.Graph, *b.Graph
+	if *a.Replays > 0 {
+		what, before, after = "graph replays", *a.Replays, *b.Replays
+	}
+	c.mitigate("CUDA graph replays are lost. Per step, before and now: %s %s and %s, kernels launched one by one %s and %s, launch calls %s and %s. Find out why the graph is no longer replayed: a shape or batch was not captured, or an operation cannot be.",
+		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.figures[launchCalls].mean), report.Digits(c.target.figures[launchCalls].mean))
+	return true
+}
+
 // adviseKernels looks for more kernels at similar GPU time.
 func (c *adviser) adviseKernels() {
 	a, b := c.Steady.Baseline, c.Steady.Target
@@ -66,8 +84,8 @@ func kernelsOf(f *Figures) float64 {
 
 // kernelsChanged reports whether there is evidence of another number of kernels.
 func (c *adviser) kernelsChanged() bool {
-	for i := range c.Counts {
-		if r := &c.Counts[i]; r.Name != graphLaunches && r.grown() > 0 {
+	for r := range each(c.Counts) {
+		if r.Name != graphLaunches && r.grown() > 0 {
 			return true
 		}
 	}
@@ -83,24 +101,17 @@ type adviceFor struct {
 // topicAdvices is the advice of the topics that grew, but for operations that wait: what they
 // wait for has its own.
 func (c *adviser) topicAdvices() (all []adviceFor) {
-	seen := map[string]bool{}
-	for i := range c.Operations {
-		r := &c.Operations[i]
+	names, grown := map[string][]string{}, map[string]float64{}
+	for r := range each(c.Operations) {
 		topic, advice := c.opt.Sources.advice(r.Name)
-		if r.grown() == 0 || r.Rename != "" || advice == "" || seen[topic] || topic == collects || !c.ownWork(r) || c.waits(r) {
-			continue
+		if r.grown() > 0 && advice != "" && topic != collects && c.ownWork(r) && !c.waits(r) {
+			names[topic] = append(names[topic], r.Name)
+			grown[topic] += r.grown()
 		}
-		seen[topic] = true
-		var names []string
-		total := 0.0
-		for j := i; j < len(c.Operations); j++ {
-			o := &c.Operations[j]
-			if t, _ := c.opt.Sources.advice(o.Name); t == topic && o.grown() > 0 && c.ownWork(o) {
-				names = append(names, o.Name)
-				total += o.grown()
-			}
-		}
-		all = append(all, adviceFor{total, fmt.Sprintf("%s (%s per step): %s", strings.Join(names, ", "), change(total), advice)})
+	}
+	for _, topic := range slices.Sorted(maps.Keys(names)) {
+		text := fmt.Sprintf("%s (%s per step): %s", strings.Join(names[topic], ", "), change(grown[topic]), c.opt.Sources.Topics[topic])
+		all = append(all, adviceFor{grown[topic], text})
 	}
 	return all
 }
@@ -109,8 +120,8 @@ func (c *adviser) topicAdvices() (all []adviceFor) {
 func (c *adviser) adviseNew() {
 	var names []string
 	total := 0.0
-	for i := range c.Operations {
-		if r := &c.Operations[i]; r.Status == New && r.Rename == "" {
+	for r := range each(c.Operations) {
+		if r.Status == New {
 			names = append(names, r.Name)
 			total += *r.Delta
 		}
@@ -135,7 +146,7 @@ func (c *adviser) advisePhase() {
 func (c *adviser) causeAdvices() (all []adviceFor) {
 	for _, r := range c.grownCauses() {
 		if advice := c.opt.Sources.Causes[r.Cause]; advice != "" {
-			text := fmt.Sprintf("%s %s", causeTitle(r.Cause), change(named{row: &r.Row}.change()))
+			text := fmt.Sprintf("%s %s", causeTitle(r.Cause), change(r.delta()))
 			if site := c.site(r); site != nil {
 				text += " (" + *site + ")"
 			}
@@ -148,8 +159,7 @@ func (c *adviser) causeAdvices() (all []adviceFor) {
 // grownCauses are the causes of idle time that grew beyond the noise, or are named for a
 // step that takes longer, the most first.
 func (c *adviser) grownCauses() (all []*IdleRow) {
-	for i := range c.Causes {
-		r := &c.Causes[i]
+	for r := range each(c.Causes) {
 		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle != nil && n.idle.Cause == r.Cause })
 		if r.grown() > 0 || isNamed {
 			all = append(all, r)

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"encoding/json"
+	"iter"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -69,18 +70,13 @@ type Row struct {
 	// were idle, on average over them; nil but for operations.
 	Self    *Part `json:"self,omitempty"`
 	Exposed *Part `json:"exposed,omitempty"`
-	// Rename names the operations that this one seems to have become, or to have
-	// been, "" where there are none.
+	// Rename is what the baseline seems to call the operation, "" where it has the same name.
 	Rename string `json:"likely_rename,omitempty"`
 	// Ceiling is what a step would gain at most if the operation went to zero,
 	// in us: what is exposed of it in the run to be optimised.
 	Ceiling *float64 `json:"gain_ceiling_us,omitempty"`
 	// Source is the function that the range comes from, where known.
 	Source string `json:"source_function,omitempty"`
-
-	// net is what is left of the change where other rows took the place of this one, or it
-	// that of others; nil where none did.
-	net *float64
 }
 
 // Evidence is what is known of a change.
@@ -232,6 +228,17 @@ func (r *Rows) tested(yield func(section string, row *Row) bool) {
 	}
 }
 
+// each goes through rows where they are.
+func each[T any](rows []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range rows {
+			if !yield(&rows[i]) {
+				return
+			}
+		}
+	}
+}
+
 // rowsOf are the rows of a section.
 func rowsOf[T any](all []T, row func(*T) *Row) []*Row {
 	rows := make([]*Row, len(all))
@@ -241,16 +248,12 @@ func rowsOf[T any](all []T, row func(*T) *Row) []*Row {
 	return rows
 }
 
-// moved is by how much a row has changed beyond the noise, 0 where it has not. Of what has
-// another name it is the change of both names together.
+// moved is by how much a row has changed beyond the noise, 0 where it has not.
 func (r *Row) moved() float64 {
-	switch {
-	case r.net != nil:
-		return *r.net
-	case r.Significant && r.Delta != nil:
-		return *r.Delta
+	if !r.Significant {
+		return 0
 	}
-	return 0
+	return r.delta()
 }
 
 // grown is by how much a row has grown beyond the noise, 0 where it has not.

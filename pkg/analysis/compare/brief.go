@@ -11,12 +11,11 @@ import (
 // the operations that changed beyond the noise.
 func (c *Comparison) Brief() *report.Brief {
 	b := &report.Brief{Answer: c.headline(), Conclusion: c.Conclusion}
-	for i := range c.finding.named {
-		n := &c.finding.named[i]
+	for n := range each(c.finding.named) {
 		b.Items = append(b.Items, n.row.brief(n.title))
 	}
-	for i := range c.Operations {
-		if r := &c.Operations[i]; r.Significant && r.Status != "" {
+	for r := range each(c.Operations) {
+		if r.Significant && r.Status != "" {
 			b.Items = append(b.Items, r.brief(r.Name))
 		}
 	}

@@ -28,18 +28,6 @@ func causeTitle(cause string) string {
 	return cause
 }
 
-// inter is the part between steps of what is left of a change.
-func (r *IdleRow) inter() float64 {
-	switch d := r.InterStep.Delta; {
-	case d == nil:
-		return 0
-	case r.net != nil:
-		return *d * *r.net / *r.Delta
-	default:
-		return *d
-	}
-}
-
 // title is the cause as text, with the site of a call.
 func (r *IdleRow) title() string {
 	if r.Site == nil || strings.HasPrefix(r.Cause, "host:") {

@@ -34,10 +34,12 @@ func (c *examiner) examine() {
 	}
 }
 
-// refuse says why the runs cannot be compared.
-func (c *examiner) refuse(format string, args ...any) {
-	c.Comparable = false
-	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
+// refuse says why the runs cannot be compared, if they cannot.
+func (c *examiner) refuse(apart bool, format string, args ...any) {
+	if apart {
+		c.Comparable = false
+		c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
+	}
 }
 
 // perRank is the largest number of chosen steps of a rank, of the run that has the
@@ -52,22 +54,17 @@ func (s *side) perRank() int {
 
 // examineSide refuses a run that has nothing to compare, and returns what it lacks.
 func (c *examiner) examineSide(s *side) (lacks []string) {
-	name := s.run.Name
-	switch n := s.perRank(); {
-	case len(s.run.ranks) == 0:
-		c.refuse("%s has no steps", name)
-	case n == 0 && c.opt.Match == MatchBatch:
-		c.refuse("%s has no steps with the numbers of requests that the other side has", name)
-	case n == 0:
-		c.refuse("%s has no %s", name, c.chosen())
-	case n < minSteps:
-		c.refuse("%s has %s per rank: a comparison needs at least %d; %d or more are recommended", name, c.counted(n), minSteps, fewTails)
-	}
-	c.examineSizes(s)
+	name, n, ranks := s.run.Name, s.perRank(), len(s.run.ranks)
+	matched := c.opt.Match == MatchBatch
+	c.refuse(ranks == 0, "%s has no steps", name)
+	c.refuse(ranks > 0 && n == 0 && matched, "%s has no steps with the numbers of requests that the other side has", name)
+	c.refuse(ranks > 0 && n == 0 && !matched, "%s has no %s", name, c.chosen())
+	c.refuse(n > 0 && n < minSteps, "%s has %s per rank: a comparison needs at least %d; %d or more are recommended", name, c.counted(n), minSteps, fewTails)
+	size, torn := s.sizes()
+	c.refuse(size > 1 && torn > few*float64(s.samples.n), "steps of %s were not detected reliably: %.0f of %s do not have the %d all-reduce kernels of the others; with markers, use --by nvtx",
+		name, torn, c.counted(s.samples.n), size)
 	c.examineMarkers(s)
-	if gpus := c.gpus(s); gpus == 0 && len(s.run.ranks) > 0 {
-		c.refuse("%s has no GPU activity", name)
-	}
+	c.refuse(ranks > 0 && s.gpus() == 0, "%s has no GPU activity", name)
 	if !s.run.Ranges {
 		lacks = append(lacks, "no NVTX ranges: profile with -t cuda,nvtx to see operations")
 	}
@@ -75,15 +72,6 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 		lacks = append(lacks, "graph replays recorded as a whole: their kernels are in no figure of kernels")
 	}
 	return lacks
-}
-
-// gpus is the number of GPUs of all ranks.
-func (c *examiner) gpus(s *side) int {
-	n := 0
-	for _, p := range s.run.ranks {
-		n += p.gpus
-	}
-	return n
 }
 
 // examinePair compares what must be equal for a difference to mean something. What differs is
@@ -94,43 +82,40 @@ func (c *examiner) examinePair() {
 	if a.samples.n == 0 || b.samples.n == 0 {
 		return
 	}
-	if x, y := len(a.run.ranks), len(b.run.ranks); x != y {
-		c.refuse("baseline and target have steps on %d and %d ranks: each step does a different share of the work", x, y)
-	}
-	if x, y := c.gpus(a), c.gpus(b); x != y && len(a.run.ranks) == len(b.run.ranks) {
-		c.refuse("the baseline runs on %d GPUs and the target on %d", x, y)
-	}
-	if a.run.workload != b.run.workload {
-		one := cmp.Or(event.WorkloadText(a.run.workload), event.WorkloadText(b.run.workload))
-		c.refuse("the two runs do different work: one shows %s, the other does not", one)
-	}
-	switch x, y := a.run.hasCounts(), b.run.hasCounts(); {
+	x, y := a.run, b.run
+	ranks, others := len(x.ranks), len(y.ranks)
+	c.refuse(ranks != others, "baseline and target have steps on %d and %d ranks: each step does a different share of the work", ranks, others)
+	c.refuse(ranks == others && a.gpus() != b.gpus(), "the baseline runs on %d GPUs and the target on %d", a.gpus(), b.gpus())
+	c.refuse(x.workload != y.workload, "the two runs do different work: one shows %s, the other does not", cmp.Or(event.WorkloadText(x.workload), event.WorkloadText(y.workload)))
+	c.examineCounts()
+	c.refuse(x.Method != y.Method, "steps were isolated by %s in the baseline and by %s in the target: isolate both with the same --by", x.Method, y.Method)
+	c.refuse(a.wholeGraphs() != b.wholeGraphs() && (a.nodes() || b.nodes()),
+		"one side was recorded with --cuda-graph-trace=node and the other with whole graphs: recording kernel by kernel slows replays down, so their times cannot be compared")
+	c.examineLengths()
+	size, _ := a.sizes()
+	other, _ := b.sizes()
+	c.refuse(size != other && size > 0 && other > 0, "baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", size, other)
+	c.refuse(x.marker != y.marker, "steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", x.marker, y.marker)
+	c.examineModel()
+	c.refuse(x.Ranges != y.Ranges, "only one side has NVTX ranges: every operation would be new or gone")
+	c.refuse(x.calls != y.calls, "only one side has CUDA API calls: the causes of idle time cannot be compared")
+}
+
+// examineCounts refuses sides of which one knows the numbers of requests, and those where they
+// are others.
+func (c *examiner) examineCounts() {
+	a, b := c.base.run, c.target.run
+	switch x, y := a.hasCounts(), b.hasCounts(); {
 	case x != y:
 		without := a
 		if x {
 			without = b
 		}
-		c.refuse("%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.run.Name)
-	case !x && a.run.workload != "" && a.run.workload == b.run.workload: // which has no phases
-	case !x:
-		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
-	default:
+		c.refuse(true, "%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.Name)
+	case x:
 		c.examineWorkload()
-	}
-	if x, y := a.run.Method, b.run.Method; x != y {
-		c.refuse("steps were isolated by %s in the baseline and by %s in the target: isolate both with the same --by", x, y)
-	}
-	if a.wholeGraphs() != b.wholeGraphs() && (a.nodes() || b.nodes()) {
-		c.refuse("one side was recorded with --cuda-graph-trace=node and the other with whole graphs: recording kernel by kernel slows replays down, so their times cannot be compared")
-	}
-	c.examineLengths()
-	c.examineSetup()
-	c.examineModel()
-	if a.run.Ranges != b.run.Ranges {
-		c.refuse("only one side has NVTX ranges: every operation would be new or gone")
-	}
-	if a.run.calls != b.run.calls {
-		c.refuse("only one side has CUDA API calls: the causes of idle time cannot be compared")
+	case a.workload == "" || a.workload != b.workload: // a workload has no phases
+		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
 	}
 }
 
@@ -173,10 +158,10 @@ func (c *examiner) examineWorkload() {
 	}
 	const advice = "Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
 	if c.opt.Phase == Steady {
-		c.refuse("the steady steps are not of the same workload: %s in the baseline, %s in the target. %s", countsText(x), countsText(y), advice)
+		c.refuse(true, "the steady steps are not of the same workload: %s in the baseline, %s in the target. %s", countsText(x), countsText(y), advice)
 		return
 	}
-	c.refuse("%.0f %% of the %s have other numbers of requests than on the other side. %s", 100*apart, c.chosen(), advice)
+	c.refuse(true, "%.0f %% of the %s have other numbers of requests than on the other side. %s", 100*apart, c.chosen(), advice)
 }
 
 // countsText says what numbers of requests there are.
@@ -189,15 +174,6 @@ func countsText(of map[batch]int) string {
 		return fmt.Sprintf("%d generation requests", high)
 	}
 	return fmt.Sprintf("%d to %d generation requests", low, high)
-}
-
-// examineSizes refuses a side in which many of the steps have another size than most.
-func (c *examiner) examineSizes(s *side) {
-	size, torn := s.sizes()
-	if n := s.samples.n; size > 1 && torn > few*float64(n) {
-		c.refuse("steps of %s were not detected reliably: %.0f of %s do not have the %d all-reduce kernels of the others; with markers, use --by nvtx",
-			s.run.Name, torn, c.counted(n), size)
-	}
 }
 
 // sizes returns the most frequent size of the run's steps, and how many of those
@@ -213,20 +189,6 @@ func (s *side) sizes() (size int64, torn float64) {
 		}
 	}
 	return size, torn
-}
-
-// examineSetup refuses sides whose steps were found in other ways, or are of other
-// sizes.
-func (c *examiner) examineSetup() {
-	a, b := c.base, c.target
-	x, _ := a.sizes()
-	y, _ := b.sizes()
-	if x != y && x > 0 && y > 0 {
-		c.refuse("baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", x, y)
-	}
-	if a.run.marker != b.run.marker {
-		c.refuse("steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", a.run.marker, b.run.marker)
-	}
 }
 
 // examineModel says where the sides run another model, or another build of it: kernels of
@@ -272,7 +234,7 @@ func (c *examiner) examineMarkers(s *side) {
 		if s.run.Method == "nvtx" {
 			are, remedy = "hold an iteration without a marker", "use another --by than nvtx"
 		}
-		c.refuse("steps of %s were not detected reliably: more than a tenth of the steps of rank %d %s; %s", s.run.Name, r.rank.id, are, remedy)
+		c.refuse(true, "steps of %s were not detected reliably: more than a tenth of the steps of rank %d %s; %s", s.run.Name, r.rank.id, are, remedy)
 		return
 	}
 }

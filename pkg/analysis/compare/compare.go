@@ -57,6 +57,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	}
 	c.measure(baseline, target)
 	(&examiner{c}).examine()
+	c.rename()
 	(&tester{c}).test()
 	(&reader{c}).conclude()
 	for _, s := range c.sides() {

@@ -352,7 +352,7 @@ func TestGates(t *testing.T) {
 }
 
 func TestRenames(t *testing.T) {
-	c := compared(t, plain(1), plain(2).with("_schedule", 0).with("_schedule_v", 125), compare.Options{})
+	c := compared(t, plain(1), plain(2).with("_schedule", 0).with("_schedule_v", 120), compare.Options{})
 	if len(c.Renames) != 1 || c.Renames[0].String() != "_schedule looks renamed to _schedule_v" {
 		t.Errorf("renames %v", c.Renames)
 	}

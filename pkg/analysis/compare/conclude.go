@@ -50,7 +50,6 @@ func (c *reader) conclude() {
 		c.Warnings = append(reasons, c.Warnings...)
 		w.say("The runs cannot be compared (see the warnings): no row has a status, and there is no conclusion.")
 	default:
-		c.renames()
 		c.find()
 		w.explain()
 		a.advise()
@@ -175,8 +174,7 @@ func (c *reader) name() {
 	}
 	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
 	if c.Conclusion != GPU {
-		for i := range causes {
-			r := &causes[i]
+		for r := range each(causes) {
 			if c.Conclusion == Imbalance && r.Cause != imbalance {
 				continue
 			}
@@ -186,20 +184,19 @@ func (c *reader) name() {
 			}
 			if c.Conclusion == Unclear || c.Conclusion == Imbalance || isHost(r.Cause) {
 				all = append(all, named{causeTitle(r.Cause), &r.Row, r})
-				settled += f.sign * all[len(all)-1].change()
+				settled += f.sign * r.delta()
 			}
 		}
 	}
 	if settled < explains*f.host {
-		for i := range c.API {
-			if r := &c.API[i]; c.heldByHost() && r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync {
+		for r := range each(c.API) {
+			if c.heldByHost() && r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync {
 				all, moved = append(all, named{r.Name + " calls", r, nil}), nil
 			}
 		}
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		for i := range c.Operations {
-			r := &c.Operations[i]
+		for r := range each(c.Operations) {
 			if r.went(f.sign) && c.ownWork(r) && r.itself() && c.hostLeads() {
 				title := causeTitle("host:" + r.Name)
 				all = slices.DeleteFunc(all, func(n named) bool { return n.title == title }) // its idle time, of which most is elsewhere
@@ -217,13 +214,13 @@ func (c *reader) name() {
 		}
 	}
 	if len(c.Causes) == 0 && c.Conclusion != GPU {
-		for i := range c.Operations {
-			if r := &c.Operations[i]; r.Significant && r.itself() {
+		for r := range each(c.Operations) {
+			if r.Significant && r.itself() {
 				all = append(all, named{r.Name, r, nil})
 			}
 		}
 	}
-	by := func(n named) float64 { return f.sign * n.change() }
+	by := func(n named) float64 { return f.sign * n.row.delta() }
 	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
 	total := f.host + f.work + f.uneven + f.other
 	for _, n := range all {
@@ -286,14 +283,6 @@ func isCollective(class string) bool {
 	return class == event.Classes[event.Allreduce] || class == event.Classes[event.Comm]
 }
 
-// change is by how much it changed, also where that is not beyond the noise.
-func (n named) change() float64 {
-	if n.row.net != nil {
-		return *n.row.net
-	}
-	return n.row.delta()
-}
-
 // isHost reports whether the host is to blame for idle time of a cause.
 func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 
@@ -317,8 +306,8 @@ func (c *reader) ownWork(r *Row) bool {
 		return true
 	}
 	own, others := 0.0, 0.0
-	for i := range c.Idle {
-		switch one := &c.Idle[i]; {
+	for one := range each(c.Idle) {
+		switch {
 		case one.within(r.Name):
 			own += one.grown()
 		case one.Cause == waitsForGIL || one.Cause == collects:
@@ -342,8 +331,8 @@ func (r *IdleRow) within(name string) bool {
 
 // site is the site that most of the change of a cause is at, nil where none has half of it.
 func (c *reader) site(cause *IdleRow) *string {
-	for i := range c.Idle {
-		if r := &c.Idle[i]; r.Cause == cause.Cause && r.Site != nil && r.delta()*cause.delta() > 0 && math.Abs(r.delta()) >= explains*math.Abs(cause.delta()) {
+	for r := range each(c.Idle) {
+		if r.Cause == cause.Cause && r.Site != nil && r.delta()*cause.delta() > 0 && math.Abs(r.delta()) >= explains*math.Abs(cause.delta()) {
 			return r.Site
 		}
 	}

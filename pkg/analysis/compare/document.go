@@ -131,15 +131,12 @@ func (c *page) cells(r *Row, title report.Cell, more ...report.Cell) []report.Ce
 	return append(append(cells, more...), evidenceCell(r.evidence()+r.renamed()))
 }
 
-// renamed says what a row is probably called in the other run.
+// renamed says what a row is probably called in the baseline.
 func (r *Row) renamed() string {
-	switch {
-	case r.Rename == "":
+	if r.Rename == "" {
 		return ""
-	case r.Baseline == nil:
-		return " (was " + r.Rename + ")"
 	}
-	return " (now " + r.Rename + ")"
+	return " (was " + r.Rename + ")"
 }
 
 // evidenceCell colours what is known of a row.
@@ -192,8 +189,7 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 		c.forest(s, "operations", rows)
 	}
 	t := c.table(s, "", "name", report.Duration, more...)
-	for i := range rows {
-		r := &rows[i]
+	for r := range each(rows) {
 		further := []report.Cell{report.Str(counts(r))}
 		if ops {
 			further = append(further, part(r.Self), part(r.Exposed))
@@ -262,8 +258,7 @@ func (c *page) few(s *report.Section) {
 	}
 	t := s.Table("", columns...)
 	t.Top = maxRows
-	for i := range c.Rare {
-		r := &c.Rare[i]
+	for r := range each(c.Rare) {
 		if c.target == nil {
 			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Baseline.which()))
 		} else {

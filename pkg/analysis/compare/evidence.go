@@ -15,6 +15,11 @@ type tester struct{ *Comparison }
 // test makes all rows, and controls the false alarms of all of them together.
 func (t *tester) test() {
 	t.compareRows()
+	for r := range each(t.Operations) {
+		if r.Rename != "" {
+			t.Renames = append(t.Renames, Rename{[]string{r.Rename}, []string{r.Name}, r.delta()})
+		}
+	}
 	t.Phases = t.comparePhases()
 	t.control()
 }
@@ -85,8 +90,8 @@ func (t *tester) control() {
 			r.Status = ""
 		}
 	}
-	for i := range t.Rare {
-		if r := &t.Rare[i]; r.Significant {
+	for r := range each(t.Rare) {
+		if r.Significant {
 			r.Status = status(number(r.Baseline.PerStep), number(r.Target.PerStep))
 		}
 	}
@@ -199,7 +204,7 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	case t.target == nil:
 		r.Ceiling = &base.exposed.mean
 	}
-	r.Source = t.opt.Sources.Function(name)
+	r.Source, r.Rename = t.opt.Sources.Function(name), t.base.was[name]
 	return r
 }
 

@@ -58,8 +58,8 @@ func (c *writer) explainOne() {
 	gpus := float64(max(1, f.GPUs)) / float64(max(1, f.Ranks))
 	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*gpus)), c.opt.Phase)
 	var best *Row
-	for i := range c.Operations {
-		if r := &c.Operations[i]; best == nil || *r.Ceiling > *best.Ceiling {
+	for r := range each(c.Operations) {
+		if best == nil || *r.Ceiling > *best.Ceiling {
 			best = r
 		}
 	}
@@ -67,8 +67,8 @@ func (c *writer) explainOne() {
 		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
 	}
 	var parts []string
-	for i := range c.Idle {
-		if r := &c.Idle[i]; r.Baseline != nil && *r.Baseline > 0 && len(parts) < maxSaid {
+	for r := range each(c.Idle) {
+		if r.Baseline != nil && *r.Baseline > 0 && len(parts) < maxSaid {
 			parts = append(parts, fmt.Sprintf("%s %s", r.title(), report.Micros(*r.Baseline)))
 		}
 	}
@@ -90,10 +90,10 @@ func (c *writer) explain() {
 	c.explainMachine()
 	c.explainFew()
 	c.explainWhys()
-	own, nested := func(r *Row) bool { return (&reader{c.Comparison}).ownWork(r) }, func(r *Row) bool { return r.Rename == "" }
-	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && own(r) })
-	c.sayMovers("Ranges that got longer because something inside them did: %s.", func(r *Row) bool { return nested(r) && r.grown() > 0 && !own(r) })
-	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return nested(r) && r.moved() < 0 })
+	own := (&reader{c.Comparison}).ownWork
+	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && own(r) })
+	c.sayMovers("Ranges that got longer because something inside them did: %s.", func(r *Row) bool { return r.grown() > 0 && !own(r) })
+	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
 	for _, r := range c.Renames[:min(maxSaid, len(c.Renames))] {
 		c.say("%s (%s).", r, change(r.Delta))
 	}
@@ -153,7 +153,7 @@ func (c *writer) explainCauses() {
 	for _, n := range f.named {
 		where := ""
 		if n.idle != nil {
-			if where = " within steps"; math.Abs(n.idle.inter()) > explains*math.Abs(n.change()) {
+			if where = " within steps"; math.Abs(*n.idle.InterStep.Delta) > explains*math.Abs(n.row.delta()) {
 				where = " between steps"
 			}
 			if site := (&reader{c.Comparison}).site(n.idle); site != nil && !strings.HasPrefix(n.idle.Cause, "host:") {
@@ -161,10 +161,10 @@ func (c *writer) explainCauses() {
 			}
 		}
 		doubt := ""
-		if !n.row.Significant && n.row.net == nil {
+		if !n.row.Significant {
 			doubt = ", not significant alone"
 		}
-		parts = append(parts, fmt.Sprintf("%s %s%s (95 %% interval %s%s)", n.title, change(n.change()), where, interval(n.row.CI), doubt))
+		parts = append(parts, fmt.Sprintf("%s %s%s (95 %% interval %s%s)", n.title, change(n.row.delta()), where, interval(n.row.CI), doubt))
 	}
 	if len(parts) == 0 {
 		c.say("No single cause can be named.")
@@ -181,8 +181,8 @@ func (c *writer) explainCauses() {
 
 // explainMachine says that all host work changed by one factor, which the machine may have.
 func (c *writer) explainMachine() {
-	for i := range c.Summary {
-		if r := &c.Summary[i]; r.Name == hostWork && r.Significant {
+	for r := range each(c.Summary) {
+		if r.Name == hostWork && r.Significant {
 			c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
 		}
 	}
@@ -193,8 +193,8 @@ func (c *writer) explainFew() {
 	if r := c.slowerTail(); r != nil {
 		c.say("The slowest steps take longer: %s %s, before %s.", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
 	}
-	for i := range c.Rare {
-		if r := &c.Rare[i]; r.grown() {
+	for r := range each(c.Rare) {
+		if r.grown() {
 			c.say("In a few steps only: %s.", r)
 		} else if c.suspect(r) {
 			c.say("In too few steps to rule out chance: %s; that is %s per step.", r, change(r.more()))
@@ -212,8 +212,8 @@ func (c *Comparison) suspect(r *Rare) bool {
 func (c *writer) sayMovers(format string, of func(*Row) bool) {
 	var parts []string
 	more := 0
-	for i := range c.Operations {
-		switch r := &c.Operations[i]; {
+	for r := range each(c.Operations) {
+		switch {
 		case !of(r):
 		case len(parts) >= maxSaid:
 			more++

@@ -42,7 +42,7 @@ type Spread struct {
 func (s *side) pair() *Figures {
 	get := func(name string) *float64 { return number(s.figures[name].mean) }
 	f := &Figures{
-		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), Steps: s.samples.n,
+		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), GPUs: s.gpus(), Steps: s.samples.n,
 		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),
 		Eager: get(eagerKernels), Graph: get(graphKernels), Replays: get(graphLaunches), GPU: get(gpuTime),
 		Gap: Spread{
@@ -51,12 +51,17 @@ func (s *side) pair() *Figures {
 		},
 		WallP50: quantile(&s.walls, 0.5), WallP90: quantile(&s.walls, 0.9),
 	}
-	for _, p := range s.run.ranks {
-		f.GPUs += p.gpus
-	}
 	f.Ctx = s.request(func(st *step) int32 { return st.ctx })
 	f.Gen = s.request(func(st *step) int32 { return st.gen })
 	return f
+}
+
+// gpus is the number of GPUs of all ranks.
+func (s *side) gpus() (n int) {
+	for _, p := range s.run.ranks {
+		n += p.gpus
+	}
+	return n
 }
 
 // request is the mean number of requests of a step, nil where a step's is not

@@ -91,11 +91,8 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	if err := r.tellable(g); err != nil {
 		return false, "", err
 	}
-	if r.Target == nil && r.Rename != "" {
-		return false, "", fmt.Errorf("condition %q is undecided: the target seems to call it %s", g.text, r.Rename)
-	}
 	failed = r.exceeds(g)
-	return failed, r.sentence(), nil
+	return failed, r.sentence() + r.renamed(), nil
 }
 
 // tellable returns an error where nothing can be told of a row.
@@ -121,14 +118,14 @@ func (c *Comparison) regressed() (bool, string) {
 	if r := c.slowerTail(); r != nil {
 		return true, c.headline() + ": " + summaryTitles[r.Name] + " " + r.sentence()
 	}
-	for i := range c.Rare {
-		if r := &c.Rare[i]; r.grown() {
+	for r := range each(c.Rare) {
+		if r.grown() {
 			return true, c.headline() + ": " + r.String()
 		}
 	}
 	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
-		for i := range rows {
-			if r := &rows[i]; r.Status == Regression {
+		for r := range each(rows) {
+			if r.Status == Regression {
 				return true, r.Name + ": " + r.sentence()
 			}
 		}
@@ -136,10 +133,11 @@ func (c *Comparison) regressed() (bool, string) {
 	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).sentence()
 }
 
-// row returns the row of a name, nil where there is none: of idle time the one by cause.
+// row returns the row of a name, which may be the baseline's, nil where there is none: of idle
+// time the one by cause.
 func (c *Comparison) row(name string) *Row {
 	for _, r := range c.tested {
-		if r.Name == name {
+		if r.Name == name || name != "" && r.Rename == name {
 			return r
 		}
 	}

@@ -28,15 +28,14 @@ func (c *adviser) topCauses() {
 	c.Handoff.TopIdleCauses = []report.IdleCause{}
 	for _, r := range c.grownCauses() {
 		if len(c.Handoff.TopIdleCauses) < topOps {
-			c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: new(named{row: &r.Row}.change()), InterStep: new(r.inter())})
+			c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: r.Delta, InterStep: r.InterStep.Delta})
 		}
 	}
 }
 
 // topRegressions lists the operations that take longer by their own work.
 func (c *adviser) topRegressions() {
-	for i := range c.Operations {
-		r := &c.Operations[i]
+	for r := range each(c.Operations) {
 		if r.grown() == 0 || !c.ownWork(r) || len(c.Handoff.TopRegressingOps) >= topOps {
 			continue
 		}
@@ -56,8 +55,7 @@ func (c *adviser) firstTarget() *string {
 	}
 	var best *Row
 	most := 0.0
-	for i := range c.Operations {
-		r := &c.Operations[i]
+	for r := range each(c.Operations) {
 		weight := r.grown()
 		if !c.ownWork(r) {
 			weight = 0
@@ -65,15 +63,15 @@ func (c *adviser) firstTarget() *string {
 		switch {
 		case c.target == nil:
 			weight = *r.Ceiling
-		case weight > 0 && r.net == nil && r.Self.Delta != nil:
+		case weight > 0 && r.Self.Delta != nil:
 			weight = *r.Self.Delta
 		}
 		if weight > most {
 			best, most = r, weight
 		}
 	}
-	for i := range c.Rare {
-		if r := &c.Rare[i]; best == nil && r.grown() {
+	for r := range each(c.Rare) {
+		if best == nil && r.grown() {
 			return report.OrNull(cmp.Or(c.opt.Sources.Function(r.Name), r.Name))
 		}
 	}

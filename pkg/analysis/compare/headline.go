@@ -31,26 +31,26 @@ var headlines = []struct {
 // beside is what is said after it where the step did not change, "" for nothing: what came more
 // often, slower tails, and what idle time and which operation grew.
 func (c *Comparison) beside() string {
-	for i := range c.Rare {
-		if r := &c.Rare[i]; r.grown() {
+	for r := range each(c.Rare) {
+		if r.grown() {
 			return "in few steps: " + r.Name + " in " + r.Target.text()
 		}
 	}
 	if r := c.slowerTail(); r != nil {
 		return fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
 	}
-	for i := range c.Causes {
-		if r := &c.Causes[i]; c.worthALine(r.grown()) {
+	for r := range each(c.Causes) {
+		if c.worthALine(r.grown()) {
 			return fmt.Sprintf("but %s %s", causeTitle(r.Cause), change(r.grown()))
 		}
 	}
-	for i := range c.Operations {
-		if r := &c.Operations[i]; c.worthALine(r.grown()) && r.Rename == "" {
+	for r := range each(c.Operations) {
+		if c.worthALine(r.grown()) {
 			return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
 		}
 	}
-	for i := range c.Rare {
-		if r := &c.Rare[i]; c.suspect(r) {
+	for r := range each(c.Rare) {
+		if c.suspect(r) {
 			return fmt.Sprintf("see %s in %s: too few to be sure", r.Name, r.Target.text())
 		}
 	}
@@ -124,7 +124,7 @@ func (c *Comparison) causeText() string {
 		return fmt.Sprintf("%s: %s (%s)", text, g.whyTitle(), change(g.grown()))
 	}
 	for k, n := range c.finding.named[:min(2, len(c.finding.named))] {
-		text += fmt.Sprintf("%s%s (%s)", []string{": ", ", "}[k], n.title, change(n.change()))
+		text += fmt.Sprintf("%s%s (%s)", []string{": ", ", "}[k], n.title, change(n.row.delta()))
 	}
 	if f := &c.finding; len(f.named) > 0 && f.explained < explains {
 		text += fmt.Sprintf(", which explain %s of it", report.Percent(f.explained))

@@ -55,13 +55,6 @@ const (
 	otherModel = 0.25
 )
 
-// What advice is given for.
-const (
-	// similarCost is how far apart, as a share of the larger, the costs of an operation and
-	// of what took its place may be: TestRenames.
-	similarCost = 0.2
-)
-
 // Sizes of what people read.
 const (
 	maxRows  = 20 // of a table, a figure, a list of steps

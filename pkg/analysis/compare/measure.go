@@ -6,8 +6,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// side is all that is known of one run over the chosen steps. It does not change once it
-// was measured; two of them are measured at a time.
+// side is all that is known of one run over the chosen steps. But for names it does not change once
+// it was measured; two of them are measured at a time.
 type side struct {
 	run     *Run
 	samples *sampleTable
@@ -16,8 +16,9 @@ type side struct {
 	gaps    stat.Sequence    // what is positive of the time to the next step
 	balance stat.Sequence    // idle time and waits with a host cause less GPU work and imbalance
 	rows    [numSections]map[string]*item
-	causes  map[string]*item // idle time by cause
-	held    map[string]*item // idle time and waits in collectives by cause
+	causes  map[string]*item  // idle time by cause
+	held    map[string]*item  // idle time and waits in collectives by cause
+	was     map[string]string // what the run itself calls an operation, where the rows have another name
 }
 
 // item is a row of one run.
@@ -62,7 +63,8 @@ const (
 	hostHeld      = "host_bound" // idle time and waits with a host cause
 	imbalanceTime = "imbalance"  // waits for a rank with more GPU work
 
-	balanceOf = "balance" // hostHeld less work and imbalance, no row
+	balanceOf   = "balance"  // hostHeld less work and imbalance, no row
+	launchCalls = "launches" // API calls that launch a kernel, no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
@@ -73,87 +75,50 @@ const (
 func measure(c choice, longer float64) *side {
 	s := measureFigures(c, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
+	whole := func(name string) string { return name }
 	for section := range s.rows {
-		byName := map[string][]int{}
-		for id, name := range s.run.names[section].list {
-			byName[name] = []int{id}
+		s.rows[section] = s.items(section, s.keys(section, whole))
+	}
+	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
+	s.causes = s.items(idleTimes, causes)
+	waits := s.keys(waitTimes, whole)
+	s.measureParts(causes, waits)
+	if s.waits() {
+		for cause, keys := range waits {
+			causes[cause] = append(causes[cause], keys...)
 		}
-		s.rows[section] = s.measureRows(section, byName)
+		s.held = s.items(idleTimes, causes)
 	}
-	byCause := map[string][]int{}
-	for id, name := range s.run.names[idleTimes].list {
-		cause := parseIdleName(name).cause
-		byCause[cause] = append(byCause[cause], id)
-	}
-	s.causes = s.measureRows(idleTimes, byCause)
-	s.measureParts(byCause)
 	return s
 }
 
 // measureParts divides the time of the GPUs into work, idle time with a host cause and
 // without, and waits in collectives by the same and for imbalance: busy = work + wait.
-func (s *side) measureParts(byCause map[string][]int) {
-	n := s.samples.n
-	notHostIdle, waits, hostWaits, uneven := newTimes(n), newTimes(n), newTimes(n), newTimes(n)
-	for cause, ids := range byCause {
-		for _, id := range ids {
-			if !isHost(cause) {
-				s.each(idleTimes, id, notHostIdle.add)
+func (s *side) measureParts(causes, waits map[string][]key) {
+	t := newTimes(s.samples.n)
+	total := func(of map[string][]key, counts func(cause string) bool) []float64 {
+		t.clear()
+		for cause, keys := range of {
+			if counts(cause) {
+				s.add(t, keys)
 			}
 		}
+		return slices.Clone(t.total)
 	}
-	for id, cause := range s.run.names[waitTimes].list {
-		s.each(waitTimes, id, waits.add)
-		switch {
-		case cause == imbalance:
-			s.each(waitTimes, id, uneven.add)
-		case isHost(cause):
-			s.each(waitTimes, id, hostWaits.add)
-		}
-	}
-	idle, work, balance := s.samples.each(idleOf), s.samples.each(busyOf), make([]float64, n)
+	otherIdle := total(causes, func(cause string) bool { return !isHost(cause) })
+	wait := total(waits, func(string) bool { return true })
+	hostWait, uneven := total(waits, isHost), total(waits, func(cause string) bool { return cause == imbalance })
+	idle, held, work, balance := s.samples.each(idleOf), t.total, s.samples.each(busyOf), t.self
 	for p := range idle {
-		idle[p] -= notHostIdle.total[p]
-		work[p] -= waits.total[p]
-		balance[p] = idle[p] + hostWaits.total[p] - work[p] - uneven.total[p]
+		idle[p] -= otherIdle[p]
+		work[p] -= wait[p]
+		held[p] = idle[p] + hostWait[p]
+		balance[p] = held[p] - work[p] - uneven[p]
 	}
-	s.figures[hostIdle] = s.samples.estimate(idle, us)
-	for p := range idle {
-		idle[p] += hostWaits.total[p]
-	}
-	for name, x := range map[string][]float64{hostHeld: idle, workTime: work, waitTime: waits.total, imbalanceTime: uneven.total, balanceOf: balance} {
+	for name, x := range map[string][]float64{hostIdle: idle, hostHeld: held, workTime: work, waitTime: wait, imbalanceTime: uneven, balanceOf: balance} {
 		s.figures[name] = s.samples.estimate(x, us)
 	}
 	s.balance = s.samples.spread(balance)
-	if s.waits() {
-		s.measureHeld(byCause)
-	}
-}
-
-// measureHeld computes idle time and waits together by cause.
-func (s *side) measureHeld(byCause map[string][]int) {
-	s.held = map[string]*item{}
-	t := newTimes(s.samples.n)
-	hold := func(cause string, ids []int) {
-		t.clear()
-		for _, id := range ids {
-			s.each(idleTimes, id, t.addIdle)
-		}
-		if id, ok := s.run.names[waitTimes].ids[cause]; ok {
-			s.each(waitTimes, int(id), t.addIdle)
-		}
-		if t.found {
-			s.held[cause] = s.item(idleTimes, 0, t)
-		}
-	}
-	for cause, ids := range byCause {
-		hold(cause, ids)
-	}
-	for _, cause := range s.run.names[waitTimes].list {
-		if byCause[cause] == nil {
-			hold(cause, nil)
-		}
-	}
 }
 
 // stepFigures are the figures that are one number of each step; those of phases come first.
@@ -173,6 +138,7 @@ var stepFigures = []struct {
 	{eagerKernels, func(s *step, _ float64) float64 { return float64(s.work.Forward + s.work.Loose) }, 1},
 	{graphKernels, func(s *step, _ float64) float64 { return float64(s.work.Replayed) }, 1},
 	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},
+	{launchCalls, func(s *step, _ float64) float64 { return float64(s.work.Launches) }, 1},
 }
 
 // phaseFigures is how many of them phases show.
@@ -188,88 +154,80 @@ func measureFigures(c choice, longer float64, n int) *side {
 	return s
 }
 
-// each calls f for each entry of a name at the position of its step.
-func (s *side) each(section, id int, f func(p int32, e entry)) {
-	for k, r := range s.samples.c.ranks {
-		if row := r.rank.sections[section].row(id); row != nil {
-			at := s.samples.at[k]
-			row.each(func(e entry) {
-				if p := at[e.step]; p >= 0 {
-					f(p, e)
-				}
-			})
-		}
+// key is a name of a section, on all ranks.
+type key struct{ section, id int }
+
+// keys are the names of a section, by what is made of them.
+func (s *side) keys(section int, of func(name string) string) map[string][]key {
+	keys := map[string][]key{}
+	for id, name := range s.run.names[section].list {
+		name = of(name)
+		keys[name] = append(keys[name], key{section, id})
 	}
+	return keys
 }
 
-// measureRows computes the figures of rows of a section, each of some of its names. Names
-// without an entry in the chosen steps have none.
-func (s *side) measureRows(section int, rowsOf map[string][]int) map[string]*item {
+// items computes the figures of rows, each of some names. Those without an entry in the chosen
+// steps have none.
+func (s *side) items(section int, of map[string][]key) map[string]*item {
 	rows := map[string]*item{}
 	t := newTimes(s.samples.n)
-	for name, ids := range rowsOf {
-		t.clear()
-		for _, id := range ids {
-			if !s.has(section, id) {
-				continue
-			}
-			if section >= idleTimes {
-				s.each(section, id, t.addIdle)
-			} else {
-				s.each(section, id, t.add)
-			}
-		}
-		if t.found {
-			rows[name] = s.item(section, ids[0], t)
+	for name, keys := range of {
+		if t.clear(); s.add(t, keys) {
+			rows[name] = s.item(section, t)
 		}
 	}
 	return rows
 }
 
-// has reports whether any rank has entries of a row.
-func (s *side) has(section, id int) bool {
-	return slices.ContainsFunc(s.samples.c.ranks, func(r chosen) bool {
-		return r.rank.sections[section].row(id) != nil
-	})
+// add adds the entries of some names to the samples that they belong to, and reports whether
+// there are any.
+func (s *side) add(t *times, keys []key) (found bool) {
+	for _, key := range keys {
+		for k, r := range s.samples.c.ranks {
+			row := r.rank.sections[key.section].row(key.id)
+			if row == nil {
+				continue
+			}
+			at, once := s.samples.at[k], key.section >= idleTimes
+			row.each(func(e entry) {
+				if p := at[e.step]; p >= 0 {
+					found = true
+					t.add(p, e, once)
+				}
+			})
+		}
+	}
+	return found
 }
 
-// times is what the entries of one name add up to, by position, in ns.
-type times struct {
-	total, self, hidden, count []float64
-	found                      bool
-}
+// times is what entries add up to, by sample, in ns.
+type times struct{ total, self, hidden, count []float64 }
 
 // newTimes returns the sums of n samples, all 0.
 func newTimes(n int) *times {
 	return &times{total: make([]float64, n), self: make([]float64, n), hidden: make([]float64, n), count: make([]float64, n)}
 }
 
-// clear begins another name: the slices are large, and used again.
+// clear begins another row: the slices are large, and used again.
 func (t *times) clear() {
-	clear(t.total)
-	clear(t.self)
-	clear(t.hidden)
-	clear(t.count)
-	t.found = false
+	for _, x := range [][]float64{t.total, t.self, t.hidden, t.count} {
+		clear(x)
+	}
 }
 
-// add adds an entry to the sample that it belongs to.
-func (t *times) add(p int32, e entry) {
-	t.found = true
+// add adds an entry to a sample; idle time counts once in a step.
+func (t *times) add(p int32, e entry, once bool) {
 	t.total[p] += float64(e.ns)
-	t.count[p] += float64(e.count)
 	t.self[p] += float64(e.self)
 	t.hidden[p] += float64(e.hidden)
+	if t.count[p] += float64(e.count); once {
+		t.count[p] = 1
+	}
 }
 
-// addIdle adds an entry of idle time, which counts once in a step.
-func (t *times) addIdle(p int32, e entry) {
-	t.add(p, e)
-	t.count[p] = 1
-}
-
-// item makes a row of what one name adds up to, which is used up.
-func (s *side) item(section, id int, t *times) *item {
+// item makes a row of what entries add up to, which is used up.
+func (s *side) item(section int, t *times) *item {
 	one := &item{value: s.samples.estimate(t.total, us)}
 	one.count = s.average(t.count)
 	for _, n := range t.count {

@@ -1,17 +1,17 @@
 package compare
 
 import (
-	"math"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// Rename is an operation that is gone and one that is new, of like name.
+// Rename is an operation that has one name in the baseline and a like one in the target.
 type Rename struct {
 	Gone  []string `json:"gone"`     // names in the baseline
 	New   []string `json:"new"`      // names in the target
-	Delta float64  `json:"delta_us"` // of both together, us per step
+	Delta float64  `json:"delta_us"` // us per step
 }
 
 // String says it as a clause.
@@ -19,45 +19,46 @@ func (r Rename) String() string {
 	return strings.Join(r.Gone, ", ") + " looks renamed to " + strings.Join(r.New, ", ")
 }
 
-// renames looks for operations of which one new one alone has the name, and it that of them alone.
-func (c *reader) renames() {
-	gone, fresh := c.replaced()
-	for _, g := range gone {
-		if n := only(fresh, g); n != nil && only(gone, n) == g {
-			c.rename(g, n)
+// rename finds operations that are gone of which one new one alone has the name, and it that of
+// them alone. The baseline calls them as the target does, also where idle time lies in them, so
+// that they are compared as all others are.
+func (c *Comparison) rename() {
+	if c.target == nil || !c.Comparable {
+		return
+	}
+	a, b := c.base.rows[operations], c.target.rows[operations]
+	gone, fresh := lacking(a, b), lacking(b, a)
+	now := map[string]string{} // by the name in the baseline
+	c.base.was = map[string]string{}
+	for _, name := range gone {
+		if n := only(fresh, name); n != "" && only(gone, n) == name {
+			now[name], c.base.was[n] = n, name
 		}
 	}
-	for _, rows := range [][]IdleRow{c.Causes, c.Idle, c.IdleWhy, c.Held} {
-		c.renameIdle(rows)
+	if len(now) > 0 {
+		rekey(a, now)
+		for _, rows := range []map[string]*item{c.base.rows[idleTimes], c.base.rows[whyTimes], c.base.causes, c.base.held} {
+			rekey(rows, now)
+		}
 	}
 }
 
-// only is the row of like name, nil where there is none or there are several.
-func only(rows []*Row, like *Row) *Row {
-	some := slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool { return !sameName(r, like) })
+// lacking are the names of rows that others lack.
+func lacking(rows, others map[string]*item) []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(rows)), func(name string) bool { return others[name] != nil })
+}
+
+// only is the name like another one, "" where there is none or there are several.
+func only(names []string, like string) string {
+	some := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sameName(name, like) })
 	if len(some) != 1 {
-		return nil
+		return ""
 	}
 	return some[0]
 }
 
-// replaced returns the operations that are gone, and those that are new.
-func (c *reader) replaced() (gone, fresh []*Row) {
-	for i := range c.Operations {
-		switch r := &c.Operations[i]; {
-		case r.Delta == nil:
-		case r.Target == nil:
-			gone = append(gone, r)
-		case r.Baseline == nil:
-			fresh = append(fresh, r)
-		}
-	}
-	return gone, fresh
-}
-
 // sameName reports whether one of two names is the other with words before or after it.
-func sameName(a, b *Row) bool {
-	short, long := a.Name, b.Name
+func sameName(short, long string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
@@ -70,92 +71,36 @@ func sameName(a, b *Row) bool {
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
 }
 
-// similar reports whether two costs are about the same.
-func similar(a, b float64) bool { return math.Abs(a-b) <= similarCost*max(a, b) }
-
-// cost is what operations take together that are on one side.
-func cost(rows []*Row) (sum float64) {
-	for _, r := range rows {
-		sum += math.Abs(r.delta())
-	}
-	return sum
-}
-
-// rename records a rename in the rows of both sides and in the list.
-func (c *reader) rename(gone, fresh *Row) {
-	gone.Rename, fresh.Rename = fresh.Name, gone.Name
-	c.Renames = append(c.Renames, Rename{[]string{gone.Name}, []string{fresh.Name}, replace([]*Row{gone}, []*Row{fresh})})
-}
-
-// replace has rows that others took the place of count for nothing, and the largest of those for
-// what all together changed by, which it returns, where both do not cost about the same: no test
-// was made of it.
-func replace(gone, fresh []*Row) (delta float64) {
-	largest := fresh[0]
-	for _, r := range slices.Concat(gone, fresh) {
-		delta += r.delta()
-		if r.net = new(float64); r.delta() > largest.delta() {
-			largest = r
-		}
-	}
-	if !similar(cost(gone), cost(fresh)) {
-		*largest.net = delta
-	}
-	return delta
-}
-
-// renameIdle finds idle time that is elsewhere only by name: of an operation with another name,
-// and where kernels have other names that of one cause at all of them.
-func (c *reader) renameIdle(rows []IdleRow) {
-	old := map[string]string{}
-	for _, r := range c.Renames {
-		old[r.New[0]] = r.Gone[0]
-	}
-	gone, fresh := map[string][]*Row{}, map[string][]*Row{}
-	for i := range rows {
-		switch r := &rows[i]; {
-		case r.Delta == nil:
-		case r.Target == nil:
-			gone[r.place(old)] = append(gone[r.place(old)], &r.Row)
-		case r.Baseline == nil:
-			fresh[r.place(old)] = append(fresh[r.place(old)], &r.Row)
-		}
-	}
-	for place, was := range gone {
-		if is := fresh[place]; len(is) > 0 {
-			replace(was, is)
+// rekey has the rows of operations, or of idle time, that operations of other names are part of
+// under those.
+func rekey(rows map[string]*item, now map[string]string) {
+	for old, one := range maps.Clone(rows) {
+		if key := renamed(old, now); key != old {
+			delete(rows, old)
+			rows[key] = one
 		}
 	}
 }
 
-// place is the cause and the site of idle time, where operations have their old names and
-// kernels none.
-func (r *IdleRow) place(old map[string]string) string {
-	name := func(s string) string {
-		if was, ok := old[s]; ok {
-			return was
+// renamed is the name of an operation, or of an [idleName] with a cause and with calls in ranges,
+// where operations have other names.
+func renamed(key string, now map[string]string) string {
+	parts := strings.Split(key, "\x00")
+	for i, part := range parts {
+		before, sep := "", " in "
+		if strings.HasPrefix(part, "host:") {
+			sep = "host:"
 		}
-		return s
-	}
-	cause := r.Cause
-	if host, ok := strings.CutPrefix(cause, "host:"); ok {
-		cause = "host:" + name(host)
-	}
-	for _, more := range []*string{r.Why, r.Holder} {
-		if more != nil {
-			cause += "\x00" + *more
+		if head, ranges, ok := strings.Cut(part, sep); ok {
+			before, part = head+sep, ranges
 		}
+		path := strings.Split(part, " > ")
+		for k, name := range path {
+			if n, ok := now[name]; ok {
+				path[k] = n
+			}
+		}
+		parts[i] = before + strings.Join(path, " > ")
 	}
-	if r.Site == nil || !isHost(r.Cause) {
-		return cause
-	}
-	call, ranges, ok := strings.Cut(*r.Site, " in ")
-	if !ok {
-		call, ranges = "", *r.Site
-	}
-	parts := strings.Split(ranges, " > ")
-	for i := range parts {
-		parts[i] = name(parts[i])
-	}
-	return strings.Join(append(parts, call, cause), "\x00")
+	return strings.Join(parts, "\x00")
 }

@@ -129,17 +129,6 @@ type chosen struct {
 	steps []int32
 }
 
-// choose returns the steps of the benchmark segments that each rank's keep says.
-func (r *Run) choose(keep func(p *profile) []int32) choice {
-	c := choice{run: r}
-	for _, p := range r.ranks {
-		one := chosen{rank: p, steps: keep(p)}
-		c.ranks = append(c.ranks, one)
-		c.n += len(one.steps)
-	}
-	return c
-}
-
 // of returns the steps of the benchmark segment that fit; those whose period is
 // not whole only where there are no others.
 func (p *profile) of(fits func(s *step) bool) []int32 {
@@ -168,17 +157,25 @@ const (
 	All        = "all"
 )
 
-// phase returns the steps of a phase.
+// fits say what steps a phase has, but for Steady, which a rank knows.
+var fits = map[string]func(s *step) bool{
+	Context:    func(s *step) bool { return s.phase == event.Context },
+	Generation: func(s *step) bool { return s.phase == event.Generation },
+	All:        func(*step) bool { return true },
+}
+
+// phase returns the steps of a phase in the benchmark segments.
 func (r *Run) phase(name string) choice {
-	switch name {
-	case Context:
-		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Context }) })
-	case Generation:
-		return r.choose(func(p *profile) []int32 { return p.of(func(s *step) bool { return s.phase == event.Generation }) })
-	case All:
-		return r.choose(func(p *profile) []int32 { return p.of(func(*step) bool { return true }) })
+	c := choice{run: r}
+	for _, p := range r.ranks {
+		one := chosen{rank: p, steps: p.steady}
+		if name != Steady {
+			one.steps = p.of(fits[name])
+		}
+		c.ranks = append(c.ranks, one)
+		c.n += len(one.steps)
 	}
-	return r.choose(func(p *profile) []int32 { return p.steady })
+	return c
 }
 
 // keep leaves so many of the steps of each batch, of which there are that many.

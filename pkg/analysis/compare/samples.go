@@ -72,25 +72,15 @@ func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names
 		one.gpu, one.work.Loose = one.busy, int32(len(s.Kernels))
 		r.steps.Append(one)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Operations)) {
-		row := r.sections[operations].at(names[operations].add(name))
-		for i, v := range s.Operations[name] {
-			row.add(int32(i), nanoseconds(v), nanoseconds(v), 0)
+	for section, of := range map[int]map[string][]float64{operations: s.Operations, kernels: s.Kernels, calls: s.Calls} {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			row := r.sections[section].at(names[section].add(name))
+			for i, v := range of[name] {
+				row.add(int32(i), nanoseconds(v), nanoseconds(v), 0)
+			}
 		}
 	}
-	r.addSamples(kernels, names[kernels], s.Kernels)
-	r.addSamples(calls, names[calls], s.Calls)
 	r.seal()
-}
-
-// addSamples adds the rows of a section, in the order of their names.
-func (r *rank) addSamples(section int, names *names, of map[string][]float64) {
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		row := r.sections[section].at(names.add(name))
-		for i, v := range of[name] {
-			row.add(int32(i), nanoseconds(v), 0, 0)
-		}
-	}
 }
 
 // nanoseconds rounds a time in us.

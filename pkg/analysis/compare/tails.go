@@ -156,11 +156,14 @@ func (t *tester) rareRow(name string) Rare {
 // times is what an operation took in each slot on the rank on which it took
 // longest, in us.
 func (s *side) times(name string) []float64 {
-	total := make([]float64, s.samples.n)
-	if id, ok := s.run.names[operations].ids[name]; ok {
-		s.each(operations, int(id), func(p int32, e entry) { total[p] += float64(e.ns) * us })
+	t := newTimes(s.samples.n)
+	if id, ok := s.run.names[operations].ids[cmp.Or(s.was[name], name)]; ok {
+		s.add(t, []key{{operations, int(id)}})
 	}
-	return s.samples.largest(total)
+	for p := range t.total {
+		t.total[p] *= us
+	}
+	return s.samples.largest(t.total)
 }
 
 // heavy is the time from which on a step is one of the few that have most of an

@@ -75,8 +75,8 @@ func (p *Profiler) divideWaits(lanes []collective.Lane, of []*rank, others ...co
 	p.matched = true
 	m := collective.New(lanes)
 	m.Show(append(others, collective.Viewer{Visit: func(ev *collective.Meeting) {
-		for i := range ev.Members {
-			if w := &ev.Members[i]; w.Wait > 0 {
+		for w := range each(ev.Members) {
+			if w.Wait > 0 {
 				of[w.Lane].addWait(w)
 			}
 		}

@@ -79,8 +79,7 @@ func (c *tester) compareWhys() {
 		return
 	}
 	why := "not both sides have a record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
-	for i := range c.IdleWhy {
-		r := &c.IdleWhy[i]
+	for r := range each(c.IdleWhy) {
 		r.P, r.CI, r.Unknown = nil, nil, why
 	}
 }
@@ -88,8 +87,8 @@ func (c *tester) compareWhys() {
 // grownWhys are the rows by why for which idle time grew beyond the noise, the largest growth
 // first, without what is not known or not on the host.
 func (r *Rows) grownWhys() (all []*IdleRow) {
-	for i := range r.IdleWhy {
-		if one := &r.IdleWhy[i]; one.grown() > 0 && one.Why != nil && (*one.Why != idle.Unknown.String() || one.Cause == waitsForGIL) {
+	for one := range each(r.IdleWhy) {
+		if one.grown() > 0 && one.Why != nil && (*one.Why != idle.Unknown.String() || one.Cause == waitsForGIL) {
 			all = append(all, one)
 		}
 	}
@@ -142,8 +141,7 @@ func (c *writer) explainWhys() {
 // explainWhysOfOne says what launching threads do while GPUs are idle, of one run.
 func (c *writer) explainWhysOfOne() {
 	var parts []string
-	for i := range c.IdleWhy {
-		r := &c.IdleWhy[i]
+	for r := range each(c.IdleWhy) {
 		if r.Baseline == nil || r.Why == nil || findings.Phrase(*r.Why) == "" || len(parts) >= maxSaid {
 			continue
 		}
@@ -172,8 +170,7 @@ func (c *adviser) adviseWhys() {
 // of its growth or more is idle time that adviseWhys says what to do about.
 func (c *adviser) waits(r *Row) bool {
 	waited := 0.0
-	for i := range c.IdleWhy {
-		one := &c.IdleWhy[i]
+	for one := range each(c.IdleWhy) {
 		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && findings.TreatmentOf(*one.Why) != nil {
 			waited += one.grown()
 		}
@@ -188,8 +185,7 @@ func (c *page) whySection(s *report.Section) {
 		return
 	}
 	t := c.table(s, "", "cause and why", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
-	for i := range rows {
-		r := &rows[i]
+	for r := range each(rows) {
 		title := fmt.Sprintf("%s: %s", causeTitle(r.Cause), *r.Why)
 		if r.Holder != nil {
 			title += ", held by " + *r.Holder
