@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -128,108 +129,90 @@ func (c *reader) balance() stat.Difference {
 	return d
 }
 
-// conclusions says which conclusion holds, the first that applies. Waits of ranks for one another
-// with a host cause are on the host's side, those for a rank with more GPU work on the GPU's.
-var conclusions = []struct {
-	conclusion string
-	holds      func(c *reader, f *finding) bool
-}{
-	{Unclear, func(_ *reader, f *finding) bool { return f.other > max(f.host, f.work+f.uneven) }},
-	{Unclear, func(_ *reader, f *finding) bool { return !(f.balance.Lo > 0) && !(f.balance.Hi < 0) }},
-	{Imbalance, func(_ *reader, f *finding) bool {
-		return f.balance.Delta < 0 && f.uneven > unevenShare*(f.work+f.uneven)
-	}},
-	{GPU, func(_ *reader, f *finding) bool { return f.balance.Delta < 0 }},
-	{HostInterStep, func(c *reader, f *finding) bool {
-		waits := c.delta(hostHeld) - c.delta(hostIdle) // which are within steps
-		return f.sign*c.summary(idleOut).delta() > f.sign*(c.summary(idleIn).delta()+waits)
-	}},
-	{HostInStep, func(*reader, *finding) bool { return true }},
-}
-
-// cause is the conclusion of a step that changed.
+// cause is the conclusion of a step that changed. Waits of ranks for one another with a host cause
+// are on the host's side, those for a rank with more GPU work on the GPU's.
 func (c *reader) cause() string {
-	for _, one := range conclusions {
-		if one.holds(c, &c.finding) {
-			return one.conclusion
-		}
+	f := &c.finding
+	gpu, waits := f.work+f.uneven, c.delta(hostHeld)-c.delta(hostIdle) // which are within steps
+	switch {
+	case f.other > max(f.host, gpu), !(f.balance.Lo > 0) && !(f.balance.Hi < 0):
+		return Unclear
+	case f.balance.Delta < 0 && f.uneven > unevenShare*gpu:
+		return Imbalance
+	case f.balance.Delta < 0:
+		return GPU
+	case f.sign*c.summary(idleOut).delta() > f.sign*(c.summary(idleIn).delta()+waits):
+		return HostInterStep
 	}
-	return Unclear
+	return HostInStep
 }
 
-// name finds what explains most of the change, in its direction: causes of idle time for
-// the host, classes of kernels for the GPU, both where that is unclear; operations where idle
-// time was not divided. Hosts run ahead of GPUs: idle time may come to lie in an operation that
-// lasts no longer, because the host comes to it later. Where most of it does, CUDA calls that
-// last longer are causes, too, or else operations that do.
+// name finds what explains most of the change, in its direction, among what may.
 func (c *reader) name() {
 	f := &c.finding
-	if c.apart() {
+	if !f.changed || c.apart() {
 		return
 	}
-	var all []named
+	all := c.candidates()
+	by := func(n named) float64 { return f.sign * n.row.delta() }
+	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
+	for _, n := range all[:min(len(all), maxSaid)] {
+		if by(n) > 0 && f.explained < explains {
+			f.named = append(f.named, n)
+			f.explained += by(n) / (f.host + f.work + f.uneven + f.other)
+		}
+	}
+}
+
+// candidates may explain the change: causes of idle time for the host, classes of kernels for the
+// GPU, both where that is unclear; operations where idle time was not divided. Hosts run ahead of
+// GPUs: idle time may come to lie in an operation that lasts no longer, because the host comes to it
+// later. Where most of it does, CUDA calls that last longer are causes, too, or else operations that
+// do.
+func (c *reader) candidates() (all []named) {
+	f := &c.finding
 	causes := c.Causes
 	if len(c.Held) > 0 {
 		causes = c.Held
 	}
 	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
-	if c.Conclusion != GPU {
-		for r := range each(causes) {
-			if c.Conclusion == Imbalance && r.Cause != imbalance {
-				continue
-			}
-			if c.hostLeads() && !c.lastsLonger(r) {
-				moved = append(moved, named{causeTitle(r.Cause), &r.Row, r})
-				continue
-			}
-			if c.Conclusion == Unclear || c.Conclusion == Imbalance || isHost(r.Cause) {
-				all = append(all, named{causeTitle(r.Cause), &r.Row, r})
-				settled += f.sign * r.delta()
+	for r := range each(causes) {
+		switch one := (named{causeTitle(r.Cause), &r.Row, r}); {
+		case c.Conclusion == GPU, c.Conclusion == Imbalance && r.Cause != imbalance:
+		case c.hostLeads() && !c.lastsLonger(r):
+			moved = append(moved, one)
+		case c.Conclusion == Unclear, c.Conclusion == Imbalance, isHost(r.Cause):
+			all = append(all, one)
+			settled += f.sign * r.delta()
+		}
+	}
+	add := func(rows []Row, title string, may func(r *Row) bool) {
+		for r := range each(rows) {
+			if may(r) {
+				one := named{title: fmt.Sprintf(title, r.Name), row: r}
+				all = slices.DeleteFunc(all, func(n named) bool { return n.title == one.title }) // its idle time, of which most is elsewhere
+				all, moved = append(all, one), nil
 			}
 		}
 	}
-	if settled < explains*f.host {
-		for r := range each(c.API) {
-			if c.heldByHost() && r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync {
-				all, moved = append(all, named{r.Name + " calls", r, nil}), nil
-			}
-		}
+	if settled < explains*f.host && c.heldByHost() {
+		add(c.API, "%s calls", func(r *Row) bool {
+			return r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync
+		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		for r := range each(c.Operations) {
-			if r.went(f.sign) && c.ownWork(r) && r.itself() && c.hostLeads() {
-				title := causeTitle("host:" + r.Name)
-				all = slices.DeleteFunc(all, func(n named) bool { return n.title == title }) // its idle time, of which most is elsewhere
-				all, moved = append(all, named{title, r, nil}), nil
-			}
-		}
+		add(c.Operations, causeTitle("host:%s"), func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) && r.itself() })
 	}
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
-		for i := range c.Classes {
-			if c.hasWaits() && isCollective(c.Classes[i].Name) && math.Abs(c.delta(waitTime)) >= explains*math.Abs(c.Classes[i].delta()) {
-				continue // most of it is waits, which are no work
-			}
-			all = append(all, named{c.Classes[i].Name + " kernels", &c.Classes[i], nil})
-		}
+		add(c.Classes, "%s kernels", func(r *Row) bool { // most of what are waits is no work
+			return !c.hasWaits() || !isCollective(r.Name) || math.Abs(c.delta(waitTime)) < explains*math.Abs(r.delta())
+		})
 	}
 	if len(c.Causes) == 0 && c.Conclusion != GPU {
-		for r := range each(c.Operations) {
-			if r.Significant && r.itself() {
-				all = append(all, named{r.Name, r, nil})
-			}
-		}
+		add(c.Operations, "%s", func(r *Row) bool { return r.Significant && r.itself() })
 	}
-	by := func(n named) float64 { return f.sign * n.row.delta() }
-	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
-	total := f.host + f.work + f.uneven + f.other
-	for _, n := range all {
-		if !f.changed || !(by(n) > 0) || len(f.named) == maxSaid || f.explained >= explains {
-			break
-		}
-		f.named = append(f.named, n)
-		f.explained += by(n) / total
-	}
+	return all
 }
 
 // itself reports whether most of what an operation changed by is not in ranges nested in it,

@@ -6,26 +6,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// headlines are what is said first of the step, by what became of it: the first that holds.
-var headlines = []struct {
-	holds func(c *Comparison) bool
-	text  func(c *Comparison) string
-}{
-	{func(c *Comparison) bool { return c.finding.changed && c.finding.sign > 0 }, func(c *Comparison) string {
+// step is what is said first of the step: what became of it.
+func (c *Comparison) step() string {
+	f := &c.finding
+	delta := change(f.wall.delta())
+	switch {
+	case f.changed && f.sign > 0:
 		return fmt.Sprintf("Slower by %s. Root cause: %s", c.amount(), c.causeText())
-	}},
-	{func(c *Comparison) bool { return c.finding.changed }, func(c *Comparison) string {
+	case f.changed:
 		return fmt.Sprintf("Faster by %s. Cause: %s", c.amount(), c.causeText())
-	}},
-	{func(c *Comparison) bool { return c.finding.wall.Unknown != "" }, func(c *Comparison) string {
-		return fmt.Sprintf("Cannot tell whether a step takes longer or shorter (%s): %s", change(c.finding.wall.delta()), c.finding.wall.Unknown)
-	}},
-	{func(c *Comparison) bool { return *c.Direction == Same }, func(c *Comparison) string {
-		return fmt.Sprintf("Same step time, within %s (%s)", report.Percent(sameShare), change(c.finding.wall.delta()))
-	}},
-	{func(*Comparison) bool { return true }, func(c *Comparison) string {
-		return fmt.Sprintf("No significant change in step time (%s)", change(c.finding.wall.delta()))
-	}},
+	case f.wall.Unknown != "":
+		return fmt.Sprintf("Cannot tell whether a step takes longer or shorter (%s): %s", delta, f.wall.Unknown)
+	case *c.Direction == Same:
+		return fmt.Sprintf("Same step time, within %s (%s)", report.Percent(sameShare), delta)
+	}
+	return fmt.Sprintf("No significant change in step time (%s)", delta)
 }
 
 // beside is what is said after it where the step did not change, "" for nothing: what came more
@@ -81,12 +76,7 @@ func (c *Comparison) headline() string {
 	if c.OtherModel != "" {
 		said = "Caution, " + c.OtherModel + ". "
 	}
-	for _, one := range headlines {
-		if one.holds(c) {
-			said += one.text(c)
-			break
-		}
-	}
+	said += c.step()
 	if c.apart() {
 		said += fmt.Sprintf("; the mean changed by %s", change(c.summary(wall).delta()))
 	}

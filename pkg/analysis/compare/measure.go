@@ -250,7 +250,7 @@ func (s *side) item(section int, t *times) *item {
 
 // operation completes the row of an operation.
 func (s *side) operation(one *item, t *times) {
-	one.rare = fewAtMost(s.samples.largest(t.total))
+	_, one.rare = heaviest(s.samples.largest(t.total))
 	one.self = s.samples.estimate(t.self, us)
 	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)
 	for k, r := range s.samples.c.ranks {

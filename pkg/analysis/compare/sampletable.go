@@ -200,16 +200,10 @@ func (s *sampleTable) perBin(x []float64) []float64 {
 
 // ofBins estimates the mean of one figure for each bin, of which those that are NaN do not count.
 func (s *sampleTable) ofBins(x []float64) stat.Estimate {
-	known := make([]float64, 0, len(x))
-	for _, v := range x {
-		if v == v {
-			known = append(known, v)
-		}
-	}
 	if s.runs == 1 {
-		return s.est.Mean(known)
+		return s.est.Mean(numbers(x))
 	}
-	return s.repeated(known)
+	return s.repeated(numbers(x))
 }
 
 // steps goes through the samples: the number of each and its step, which is there until the

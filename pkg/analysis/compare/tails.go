@@ -132,7 +132,7 @@ func (t *tester) rareRow(name string) Rare {
 	if t.target != nil {
 		y = t.target.times(name)
 	}
-	r.Above = heavy(x, y)
+	r.Above, _ = heaviest(slices.Concat(x, y))
 	r.Baseline = events(x, r.Above)
 	if t.target == nil {
 		return r
@@ -166,41 +166,25 @@ func (s *side) times(name string) []float64 {
 	return s.samples.largest(t.total)
 }
 
-// heavy is the time from which on a step is one of the few that have most of an
-// operation's time, 0 where any step in which it comes is.
-func heavy(x, y []float64) float64 {
-	all := slices.DeleteFunc(slices.Concat(x, y), func(v float64) bool { return v <= 0 })
-	if float64(len(all)) < few*float64(len(x)+len(y)) {
-		return 0
+// heaviest is the time from which on a step is one of those that have most of an operation's time,
+// 0 where any step in which it comes is; times are by slot. rare reports whether these are few.
+func heaviest(times []float64) (above float64, rare bool) {
+	there := slices.DeleteFunc(slices.Clone(times), func(v float64) bool { return v <= 0 })
+	least := few * float64(len(times))
+	if float64(len(there)) < least {
+		return 0, len(there) > 0
 	}
-	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
-	most, _ := mostOf(all)
-	return math.Nextafter(most, 0)
-}
-
-// mostOf is the value down to which values in descending order have half of their sum, and how
-// many these are.
-func mostOf(x []float64) (value float64, n int) {
+	slices.SortFunc(there, func(a, b float64) int { return cmp.Compare(b, a) })
 	sum, part := 0.0, 0.0
-	for _, v := range x {
+	for _, v := range there {
 		sum += v
 	}
-	for n, v := range x {
+	for n, v := range there {
 		if part += v; part > explains*sum {
-			return v, n + 1
+			return math.Nextafter(v, 0), float64(n+1) < least
 		}
 	}
-	return 0, len(x)
-}
-
-// fewAtMost reports whether most of an operation's time lies in few steps, or it
-// comes in few. Of times, by slot, nothing is left.
-func fewAtMost(times []float64) bool {
-	least := few * float64(len(times))
-	there := slices.DeleteFunc(times, func(v float64) bool { return v <= 0 })
-	slices.SortFunc(there, func(a, b float64) int { return cmp.Compare(b, a) })
-	_, n := mostOf(there)
-	return len(there) > 0 && (float64(len(there)) < least || float64(n) < least)
+	return 0, false
 }
 
 // events is what happened in the steps in which something took longer than above.
