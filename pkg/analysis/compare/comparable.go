@@ -212,9 +212,9 @@ func (c *examiner) examineModel() {
 func (s *side) unshared(o *side) float64 {
 	own, all := 0.0, 0.0
 	for name, one := range s.rows[kernels] {
-		all += one.mean
+		all += one.parts[whole].mean
 		if o.rows[kernels][name] == nil {
-			own += one.mean
+			own += one.parts[whole].mean
 		}
 	}
 	if all == 0 {

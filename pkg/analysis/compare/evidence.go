@@ -60,23 +60,18 @@ func (t *tester) compareRows() {
 // report. A row of which nothing can be told keeps its place among them.
 func (t *tester) control() {
 	var all []*Evidence
-	var p []float64
-	add := func(e *Evidence) {
-		if e.P == nil {
-			return
-		}
-		all = append(all, e)
-		if e.Unknown != "" {
-			p = append(p, 1)
-			return
-		}
-		p = append(p, *e.P)
-	}
 	for _, r := range t.tested {
-		add(&r.Evidence)
+		all = append(all, &r.Evidence)
 	}
-	for i := range t.Rare {
-		add(&t.Rare[i].Evidence)
+	for r := range each(t.Rare) {
+		all = append(all, &r.Evidence)
+	}
+	all = slices.DeleteFunc(all, func(e *Evidence) bool { return e.P == nil })
+	p := make([]float64, len(all))
+	for i, e := range all {
+		if p[i] = *e.P; e.Unknown != "" {
+			p[i] = 1
+		}
 	}
 	for i, q := range stat.BenjaminiHochberg(p) {
 		all[i].Adjusted, all[i].QValue = number(q), number(q)
@@ -172,17 +167,7 @@ func (r *Row) size() float64 {
 // row compares an item, one side of which may be missing.
 func (t *tester) row(section int, name string, base, target *item) Row {
 	r := Row{Name: name}
-	pick := func(of func(*item) *value) (a, b *value) {
-		if base != nil {
-			a = of(base)
-		}
-		if target != nil {
-			b = of(target)
-		}
-		return a, b
-	}
-	a, b := pick(func(i *item) *value { return &i.value })
-	t.fill(&r, a, b)
+	t.fill(&r, base.part(whole), target.part(whole))
 	if base != nil {
 		r.BaselineCount = &base.count
 	}
@@ -193,16 +178,13 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 		return r
 	}
 	// Of idle time these are its parts between and within steps.
-	r.Self = t.part(pick(func(i *item) *value { return &i.self }))
-	r.Exposed = t.part(pick(func(i *item) *value { return &i.exposed }))
+	r.Self, r.Exposed = t.part(base.part(self), target.part(self)), t.part(base.part(exposed), target.part(exposed))
 	if section != operations {
 		return r
 	}
-	switch {
-	case target != nil:
-		r.Ceiling = &target.exposed.mean
-	case t.target == nil:
-		r.Ceiling = &base.exposed.mean
+	r.Ceiling = r.Exposed.Target
+	if t.target == nil {
+		r.Ceiling = r.Exposed.Baseline
 	}
 	r.Source, r.Rename = t.opt.Sources.Function(name), t.base.was[name]
 	return r

@@ -23,17 +23,29 @@ type side struct {
 
 // item is a row of one run.
 type item struct {
-	value       // us per rank-step
-	self  value // of operations, outside of nested ones; of idle time, between steps
-	// exposed is the part of value during which GPUs were idle, on average over
-	// the GPUs.
-	exposed value
-	count   float64 // per rank-step
-	present float64 // share of the rank-steps
-	slowest float64 // of operations: self of the rank on which it takes longest
+	parts   [numParts]value // us per rank-step
+	count   float64         // per rank-step
+	present float64         // share of the rank-steps
+	slowest float64         // of operations: self of the rank on which it takes longest
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
 	rare           bool // it comes in few steps, or takes most of its time in few
+}
+
+// The parts of an item.
+const (
+	whole   = iota
+	self    // of operations, outside of nested ones; of idle time, between steps
+	exposed // while GPUs were idle, on average over them; of idle time, within steps
+	numParts
+)
+
+// part is a part of an item, nil where that is missing.
+func (i *item) part(k int) *value {
+	if i == nil {
+		return nil
+	}
+	return &i.parts[k]
 }
 
 const us = 1e-3 // from ns
@@ -75,13 +87,13 @@ const (
 func measure(c choice, longer float64) *side {
 	s := measureFigures(c, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
-	whole := func(name string) string { return name }
+	itself := func(name string) string { return name }
 	for section := range s.rows {
-		s.rows[section] = s.items(section, s.keys(section, whole))
+		s.rows[section] = s.items(section, s.keys(section, itself))
 	}
 	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
 	s.causes = s.items(idleTimes, causes)
-	waits := s.keys(waitTimes, whole)
+	waits := s.keys(waitTimes, itself)
 	s.measureParts(causes, waits)
 	if s.waits() {
 		for cause, keys := range waits {
@@ -228,8 +240,8 @@ func (t *times) add(p int32, e entry, once bool) {
 
 // item makes a row of what entries add up to, which is used up.
 func (s *side) item(section int, t *times) *item {
-	one := &item{value: s.samples.estimate(t.total, us)}
-	one.count = s.average(t.count)
+	one := &item{count: s.average(t.count)}
+	one.parts[whole] = s.samples.estimate(t.total, us)
 	for _, n := range t.count {
 		if n > 0 {
 			one.present += 1 / float64(len(t.count))
@@ -239,11 +251,11 @@ func (s *side) item(section int, t *times) *item {
 	case operations:
 		s.operation(one, t)
 	case idleTimes, whyTimes:
-		one.self = s.samples.estimate(t.self, us)
+		one.parts[self] = s.samples.estimate(t.self, us)
 		for p := range t.total {
 			t.total[p] -= t.self[p]
 		}
-		one.exposed = s.samples.estimate(t.total, us)
+		one.parts[exposed] = s.samples.estimate(t.total, us)
 	}
 	return one
 }
@@ -251,7 +263,7 @@ func (s *side) item(section int, t *times) *item {
 // operation completes the row of an operation.
 func (s *side) operation(one *item, t *times) {
 	_, one.rare = heaviest(s.samples.largest(t.total))
-	one.self = s.samples.estimate(t.self, us)
+	one.parts[self] = s.samples.estimate(t.self, us)
 	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)
 	for k, r := range s.samples.c.ranks {
 		gpus := max(1, float64(r.rank.gpus))
@@ -263,7 +275,7 @@ func (s *side) operation(one *item, t *times) {
 			one.slowest = max(one.slowest, stat.Mean(t.self[from:to])*us)
 		}
 	}
-	one.exposed = s.samples.estimate(t.total, us)
+	one.parts[exposed] = s.samples.estimate(t.total, us)
 }
 
 // slowest is what an operation takes itself on the rank on which it takes longest, us.
