@@ -208,17 +208,14 @@ func (r *Rows) summary(name string) *Row {
 
 // tested are all rows, with the names of their sections, in the order of the report.
 func (r *Rows) tested(yield func(section string, row *Row) bool) {
-	own := func(row *Row) *Row { return row }
-	idle := func(row *IdleRow) *Row { return &row.Row }
 	for _, s := range []struct {
 		name string
 		rows []*Row
 	}{
-		{"summary", rowsOf(r.Summary, own)}, {"counts", rowsOf(r.Counts, func(row *CountRow) *Row { return &row.Row })},
-		{"operations", rowsOf(r.Operations, own)}, {"kernels", rowsOf(r.Kernels, own)},
-		{"kernel_classes", rowsOf(r.Classes, own)}, {"api", rowsOf(r.API, own)},
-		{"idle_causes", rowsOf(r.Causes, idle)}, {"idle", rowsOf(r.Idle, idle)}, {"idle_why", rowsOf(r.IdleWhy, idle)},
-		{"wait", rowsOf(r.Wait, func(row *WaitRow) *Row { return &row.Row })}, {"idle_and_wait", rowsOf(r.Held, idle)},
+		{"summary", rowsOf(r.Summary)}, {"counts", rowsOf(r.Counts)}, {"operations", rowsOf(r.Operations)},
+		{"kernels", rowsOf(r.Kernels)}, {"kernel_classes", rowsOf(r.Classes)}, {"api", rowsOf(r.API)},
+		{"idle_causes", rowsOf(r.Causes)}, {"idle", rowsOf(r.Idle)}, {"idle_why", rowsOf(r.IdleWhy)},
+		{"wait", rowsOf(r.Wait)}, {"idle_and_wait", rowsOf(r.Held)},
 	} {
 		for _, row := range s.rows {
 			if !yield(s.name, row) {
@@ -239,11 +236,16 @@ func each[T any](rows []T) iter.Seq[*T] {
 	}
 }
 
+// row is the row itself, also of what it is a part of.
+func (r *Row) row() *Row { return r }
+
 // rowsOf are the rows of a section.
-func rowsOf[T any](all []T, row func(*T) *Row) []*Row {
-	rows := make([]*Row, len(all))
-	for i := range all {
-		rows[i] = row(&all[i])
+func rowsOf[T any, P interface {
+	*T
+	row() *Row
+}](all []T) (rows []*Row) {
+	for one := range each(all) {
+		rows = append(rows, P(one).row())
 	}
 	return rows
 }

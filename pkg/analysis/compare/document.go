@@ -70,8 +70,8 @@ func (c *page) steps(s *report.Section) {
 	}
 	c.figures(s)
 	t := c.table(s, "", "per step", report.Duration)
-	for i := range c.Summary {
-		t.Row(c.cells(&c.Summary[i], report.Label(summaryTitles[c.Summary[i].Name]))...)
+	for r := range each(c.Summary) {
+		t.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
 	}
 	if c.target != nil {
 		s.Say("Evidence: changed, REGRESSION (above +50 %%) and IMPROVED (below -30 %%) are significant; ~ is not significant, ? not testable (--format json says why).")
@@ -79,15 +79,14 @@ func (c *page) steps(s *report.Section) {
 	if c.NoiseFloor != nil {
 		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
 	}
-	var counts *report.Table
-	for i := range c.Counts {
-		r := &c.Counts[i].Row
-		if r.Baseline != nil && *r.Baseline != 0 || r.Target != nil && *r.Target != 0 {
-			if counts == nil {
-				counts = c.table(s, "Kernels and replays", "per step", report.Figure)
-			}
-			counts.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
-		}
+	some := slices.DeleteFunc(rowsOf(c.Counts), func(r *Row) bool {
+		return (r.Baseline == nil || *r.Baseline == 0) && (r.Target == nil || *r.Target == 0)
+	})
+	if len(some) > 0 {
+		t = c.table(s, "Kernels and replays", "per step", report.Figure)
+	}
+	for _, r := range some {
+		t.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
 	}
 }
 
@@ -184,9 +183,7 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 		signed := c.target != nil
 		more = append(more, report.Column{Title: "self", Kind: report.Duration, Signed: signed, Minor: 2},
 			report.Column{Title: "exposed", Kind: report.Duration, Signed: signed, Minor: 1})
-	}
-	if ops {
-		c.forest(s, "operations", rows)
+		c.forest(s, rows)
 	}
 	t := c.table(s, "", "name", report.Duration, more...)
 	for r := range each(rows) {
@@ -231,8 +228,8 @@ func (c *page) causes(s *report.Section, all []IdleRow) {
 		return
 	}
 	t := c.table(s, "", "cause", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
-	for i := range rows {
-		t.Row(c.cells(&rows[i].Row, report.Str(rows[i].title()), part(rows[i].InterStep))...)
+	for r := range each(rows) {
+		t.Row(c.cells(&r.Row, report.Str(r.title()), part(r.InterStep))...)
 	}
 	if n := len(all) - len(rows); n > 0 {
 		s.Say("%d smaller ones are in --format json.", n)

@@ -29,8 +29,8 @@ type changed struct {
 // all others. They add up to the change of both.
 func (c *page) changes() []changed {
 	var parts []changed
-	for i := range c.Causes {
-		parts = append(parts, changed{causeTitle(c.Causes[i].Cause), *c.Causes[i].Delta})
+	for r := range each(c.Causes) {
+		parts = append(parts, changed{causeTitle(r.Cause), *r.Delta})
 	}
 	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
@@ -72,8 +72,8 @@ func (c *page) waterfall(s *report.Section) {
 		report.Micros(from), report.Micros(to), largest.name, change(largest.delta)), p, t)
 }
 
-// forest draws the changes of rows with their intervals, those that changed most.
-func (c *page) forest(s *report.Section, what string, rows []Row) {
+// forest draws the changes of operations with their intervals, those that changed most.
+func (c *page) forest(s *report.Section, rows []Row) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Delta == nil })
 	if c.target == nil || len(rows) == 0 {
 		return
@@ -82,8 +82,7 @@ func (c *page) forest(s *report.Section, what string, rows []Row) {
 	p := &figure.Intervals{Zero: true}
 	t := c.columns("change", "name", report.Duration)
 	sure := 0
-	for i := range rows[:min(len(rows), maxRows)] {
-		r := &rows[i]
+	for r := range each(rows[:min(len(rows), maxRows)]) {
 		one := figure.Interval{Label: r.Name, Value: r.Delta, Text: change(*r.Delta), More: r.evidence(), Color: figure.Other}
 		if r.CI != nil {
 			one.Low, one.High = &r.CI[0], &r.CI[1]
@@ -99,7 +98,7 @@ func (c *page) forest(s *report.Section, what string, rows []Row) {
 		t.Row(c.cells(r, report.Str(r.Name))...)
 	}
 	alt := fmt.Sprintf("Of the %d rows that changed most, %d changed beyond the noise. The largest change is %s, %s per step.", len(p.Rows), sure, rows[0].Name, change(*rows[0].Delta))
-	s.Extra("Changes per step of "+what+", with 95 % intervals; grey is no evidence of a change", alt, p, t)
+	s.Extra("Changes per step of operations, with 95 % intervals; grey is no evidence of a change", alt, p, t)
 }
 
 // overTime draws the wall time of each side's steps in the order of time, so that it is seen

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,11 +124,9 @@ func (c *Comparison) regressed() (bool, string) {
 			return true, c.headline() + ": " + r.String()
 		}
 	}
-	for _, rows := range [][]Row{c.Operations, c.Kernels, c.API} {
-		for r := range each(rows) {
-			if r.Status == Regression {
-				return true, r.Name + ": " + r.sentence()
-			}
+	for _, r := range slices.Concat(rowsOf(c.Operations), rowsOf(c.Kernels), rowsOf(c.API)) {
+		if r.Status == Regression {
+			return true, r.Name + ": " + r.sentence()
 		}
 	}
 	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).sentence()

@@ -56,14 +56,11 @@ func (c *adviser) firstTarget() *string {
 	var best *Row
 	most := 0.0
 	for r := range each(c.Operations) {
-		weight := r.grown()
-		if !c.ownWork(r) {
-			weight = 0
-		}
+		weight := 0.0
 		switch {
 		case c.target == nil:
 			weight = *r.Ceiling
-		case weight > 0 && r.Self.Delta != nil:
+		case r.grown() > 0 && c.ownWork(r):
 			weight = *r.Self.Delta
 		}
 		if weight > most {
