@@ -1,10 +1,8 @@
 package arrow
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -75,29 +73,11 @@ func (c *cursor) validity() (event.Bitmap, error) {
 	if len(b) < (c.rows+7)/8 {
 		return nil, errShort
 	}
-	b = b[:(c.rows+7)/8]
-	if nulls(b, c.rows) == 0 {
+	valid := event.Bitmap(b[:(c.rows+7)/8])
+	if valid.Count(0, c.rows) == c.rows {
 		return nil, nil
 	}
-	return b, nil
-}
-
-// nulls counts the zeros among the first n bits of m.
-func nulls(m event.Bitmap, n int) int {
-	if m == nil {
-		return 0
-	}
-	ones, whole := 0, m[:n>>3]
-	for ; len(whole) >= 8; whole = whole[8:] {
-		ones += bits.OnesCount64(binary.LittleEndian.Uint64(whole))
-	}
-	for _, b := range whole {
-		ones += bits.OnesCount8(b)
-	}
-	if n&7 != 0 {
-		ones += bits.OnesCount8(m[n>>3] << (8 - n&7))
-	}
-	return n - ones
+	return valid, nil
 }
 
 // integer is what an Arrow column of whole numbers holds.

@@ -1,11 +1,13 @@
 package arrow
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // flat reads a flatbuffer that may hold anything. The generated readers believe
 // every length and offset in it; this one does not. What lies outside the
-// buffer reads as zero and makes the buffer bad for good, so that a caller may
-// read all it wants and ask once at the end.
+// buffer is a panic of errFlat, which metadata turns into an error.
 //
 // Offsets may lead to one place many times, which makes a small buffer as
 // large as one likes for whoever copies what it finds. The budget ends that:
@@ -13,53 +15,33 @@ import "encoding/binary"
 type flat struct {
 	buf    []byte
 	budget int
-	bad    bool
 }
+
+var errFlat = errors.New("bad metadata")
 
 // reset makes f read buf. Honest buffers share a string or a table now and
 // then, so the budget is a multiple of the size.
 func (f *flat) reset(buf []byte) { *f = flat{buf: buf, budget: 8*len(buf) + 1024} }
 
 // spend takes n bytes, none negative, from the budget.
-func (f *flat) spend(n int) bool {
-	if n > f.budget || f.bad {
-		f.bad = true
-		return false
+func (f *flat) spend(n int) {
+	if f.budget -= n; f.budget < 0 {
+		panic(errFlat)
 	}
-	f.budget -= n
-	return true
 }
 
-// at returns the n bytes at pos, nil where they are not all there.
+// at returns the n bytes at pos.
 func (f *flat) at(pos, n int) []byte {
 	if pos < 0 || n < 0 || pos > len(f.buf)-n {
-		f.bad = true
-		return nil
+		panic(errFlat)
 	}
 	return f.buf[pos : pos+n]
 }
 
-// u16 returns the number of two bytes at pos, 0 outside of the buffer, as u32 and i64 do.
-func (f *flat) u16(pos int) int {
-	if b := f.at(pos, 2); b != nil {
-		return int(binary.LittleEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (f *flat) u32(pos int) int {
-	if b := f.at(pos, 4); b != nil {
-		return int(binary.LittleEndian.Uint32(b))
-	}
-	return 0
-}
-
-func (f *flat) i64(pos int) int64 {
-	if b := f.at(pos, 8); b != nil {
-		return int64(binary.LittleEndian.Uint64(b))
-	}
-	return 0
-}
+// The numbers at pos, of the byte order of flatbuffers.
+func (f *flat) u16(pos int) int   { return int(binary.LittleEndian.Uint16(f.at(pos, 2))) }
+func (f *flat) u32(pos int) int   { return int(binary.LittleEndian.Uint32(f.at(pos, 4))) }
+func (f *flat) i64(pos int) int64 { return int64(binary.LittleEndian.Uint64(f.at(pos, 8))) }
 
 // root returns the table that the buffer is about.
 func (f *flat) root() flatTable { return f.table(f.u32(0)) }
@@ -69,10 +51,10 @@ func (f *flat) root() flatTable { return f.table(f.u32(0)) }
 func (f *flat) table(pos int) flatTable {
 	vtable := pos - int(int32(f.u32(pos)))
 	size := f.u16(vtable)
-	if size < 4 || size%2 != 0 || f.at(vtable, size) == nil || !f.spend(64) {
-		f.bad = true
-		return flatTable{f: f}
+	if f.at(vtable, size); size < 4 || size%2 != 0 {
+		panic(errFlat)
 	}
+	f.spend(64)
 	return flatTable{f: f, pos: pos, vtable: vtable, fields: (size - 4) / 2}
 }
 
@@ -85,7 +67,7 @@ type flatTable struct {
 
 // field returns where field n is, 0 where the table has none.
 func (t flatTable) field(n int) int {
-	if n >= t.fields || t.f.bad {
+	if n >= t.fields {
 		return 0
 	}
 	if o := t.f.u16(t.vtable + 4 + 2*n); o != 0 {
@@ -97,9 +79,7 @@ func (t flatTable) field(n int) int {
 // byte returns the one-byte field n, 0 where it is missing.
 func (t flatTable) byte(n int) byte {
 	if p := t.field(n); p != 0 {
-		if b := t.f.at(p, 1); b != nil {
-			return b[0]
-		}
+		return t.f.at(p, 1)[0]
 	}
 	return 0
 }
@@ -126,8 +106,7 @@ func (t flatTable) table(n int) (flatTable, bool) {
 	if p == 0 {
 		return flatTable{f: t.f}, false
 	}
-	sub := t.f.table(p + t.f.u32(p))
-	return sub, !t.f.bad
+	return t.f.table(p + t.f.u32(p)), true
 }
 
 // vector returns where the elements of field n, each size bytes, begin and how
@@ -140,23 +119,21 @@ func (t flatTable) vector(n, size int) (start, count int) {
 	start = p + t.f.u32(p)
 	count = t.f.u32(start)
 	start += 4
-	if count > len(t.f.buf)/size || t.f.at(start, count*size) == nil || !t.f.spend(4+count*size) {
-		t.f.bad = true
-		return 0, 0
+	if count > len(t.f.buf)/size {
+		panic(errFlat)
 	}
+	t.f.at(start, count*size)
+	t.f.spend(4 + count*size)
 	return start, count
 }
 
 // tables returns the tables in the vector of field n.
 func (t flatTable) tables(n int) []flatTable {
 	start, count := t.vector(n, 4)
-	if count == 0 {
-		return nil
-	}
-	all := make([]flatTable, 0, count)
-	for i := 0; i < count && !t.f.bad; i++ {
+	all := make([]flatTable, count)
+	for i := range all {
 		p := start + 4*i
-		all = append(all, t.f.table(p+t.f.u32(p)))
+		all[i] = t.f.table(p + t.f.u32(p))
 	}
 	return all
 }

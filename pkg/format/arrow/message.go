@@ -204,6 +204,14 @@ func (m *messages) read(buf []byte, n int64) ([]byte, error) {
 // metadata checks the metadata of the message and returns the length of its
 // body.
 func (m *messages) metadata() (body int64, err error) {
+	defer func() {
+		switch p := recover(); {
+		case p == error(errFlat):
+			err = m.damaged()
+		case p != nil:
+			panic(p)
+		}
+	}()
 	msg := &m.msg
 	m.flat.reset(msg.meta)
 	root := m.flat.root()
@@ -211,8 +219,6 @@ func (m *messages) metadata() (body int64, err error) {
 	header, _ := root.table(2)
 	body = root.i64(3)
 	switch {
-	case m.flat.bad:
-		return 0, m.damaged()
 	case version != 3 && version != 4: // V4, V5
 		return 0, fmt.Errorf("metadata version V%d of Arrow is not supported: want V4 or V5", version+1)
 	case body < 0:
@@ -240,9 +246,6 @@ func (m *messages) metadata() (body int64, err error) {
 		err = m.record(header, body, m.views)
 	default:
 		err = fmt.Errorf("message of unknown type %d", kind)
-	}
-	if err == nil && m.flat.bad {
-		err = m.damaged()
 	}
 	return body, err
 }
@@ -337,7 +340,7 @@ func (m *messages) record(t flatTable, body int64, views int) error {
 		ok = ok && n >= 0 && n <= int64(len(msg.buffers))
 		msg.variadic = append(msg.variadic, n)
 	}
-	if !ok || f.bad || count < views {
+	if !ok || count < views {
 		return m.damaged()
 	}
 	return nil

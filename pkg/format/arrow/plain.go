@@ -93,7 +93,7 @@ func (c *column) plain() (p *event.Plain, err error) {
 	default:
 		p.Strings, p.Valid, err = formatted(c, maxBody)
 	}
-	if nulls(p.Valid, c.n) == 0 {
+	if p.Valid.Count(0, c.n) == c.n {
 		p.Valid = nil
 	}
 	return p, err

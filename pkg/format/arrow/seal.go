@@ -254,9 +254,6 @@ func (m *messages) findSeal(root flatTable) {
 	for _, pair := range root.tables(4) {
 		k, n := pair.vector(0, 1)
 		v, length := pair.vector(1, 1)
-		if m.flat.bad {
-			return
-		}
 		switch string(msg.meta[k : k+n]) {
 		case sealKey:
 			msg.seal = true

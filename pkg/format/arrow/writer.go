@@ -221,7 +221,7 @@ func (w *Writer) missing(c event.Col, n int) arrow.Array {
 // they are zero, so that the same rows are the same bytes. What has to be
 // changed for that is copied into scratch.
 func bitmap(m event.Bitmap, n int, scratch *event.Bitmap) (*memory.Buffer, int) {
-	count := nulls(m, n)
+	count := n - m.Count(0, n)
 	if count == 0 {
 		return nil, 0
 	}

@@ -61,16 +61,8 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 		}
 		v.Int, v.Valid = own.Int, col.Valid
 	case *event.Strings:
-		mem := event.Strings{Offsets: own.Text.Offsets, Data: own.Text.Data}
-		plain := col.Flatten(0, b.Len, &mem)
-		own.Text = parquetStrings(&mem)
-		v.Text = parquetStrings(&plain)
+		v.Text = col.Flatten(0, b.Len, &own.Text)
 	}
-}
-
-// parquetStrings returns the strings of a column without a dictionary, over its memory.
-func parquetStrings(col *event.Strings) parquet.Strings {
-	return parquet.Strings{Offsets: col.Offsets, Data: col.Data}
 }
 
 // Columns that nobody here knows are written after the others where they are
@@ -106,7 +98,7 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 
 // toPlain makes a vector of a plain column. It shares its memory.
 func toPlain(p *event.Plain) parquet.Vector {
-	return parquet.Vector{Int: p.Ints, Float: p.Floats, Text: parquetStrings(&p.Strings), Valid: p.Valid}
+	return parquet.Vector{Int: p.Ints, Float: p.Floats, Text: p.Strings, Valid: p.Valid}
 }
 
 // foreignFields returns the columns of a file that are not ours.
@@ -132,5 +124,5 @@ func foreignFields(f *parquet.File) event.PlainFields {
 
 // fromForeign makes a column of v. It shares its memory.
 func fromForeign(v *parquet.Vector, typ event.PlainType) *event.Plain {
-	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Strings: event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}, Valid: v.Valid}
+	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Strings: v.Text, Valid: v.Valid}
 }

@@ -183,9 +183,8 @@ func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header)
 		return err
 	case *event.Strings:
 		dict, err := f.ReadNumbered(n, name, v)
-		*col = event.Strings{Offsets: v.Text.Offsets, Data: v.Text.Data}
-		if dict != nil {
-			col.Dict, col.Codes = (*event.Dict)(dict), v.Int32
+		if *col = v.Text; dict != nil {
+			col.Dict, col.Codes = dict, v.Int32
 		}
 		return err
 	}

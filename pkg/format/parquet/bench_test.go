@@ -32,8 +32,8 @@ func traceChunk(n int) *Chunk {
 		c.Cols[1].Int = append(c.Cols[1].Int, int64(i/100000))
 		c.Cols[2].Int = append(c.Cols[2].Int, int64(i)+rng.Int64N(5))
 		c.Cols[2].needValid(0)
-		c.Cols[2].Valid = appendBits(c.Cols[2].Valid, i, 1, kind < 2)
-		c.Cols[4].Text.Append(fmt.Appendf(nil, "void some_kernel_of_an_engine_number_%d<float>", rng.IntN(200)))
+		c.Cols[2].Valid = c.Cols[2].Valid.AppendSame(i, 1, kind < 2)
+		c.Cols[4].Text.AppendBytes(fmt.Appendf(nil, "void some_kernel_of_an_engine_number_%d<float>", rng.IntN(200)))
 		c.Cols[5].Int = append(c.Cols[5].Int, int64(kind))
 	}
 	return c

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/bits"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/parquet-go/bitpack"
 )
 
@@ -50,16 +50,16 @@ func nextRun(src []byte, width uint, want int) (run, []byte, error) {
 
 // decodeBits appends count values of one bit to the n bits in m. A packed run
 // is a piece of bitmap.
-func decodeBits(m []byte, n, count int, src []byte) ([]byte, error) {
+func decodeBits(m event.Bitmap, n, count int, src []byte) (event.Bitmap, error) {
 	for count > 0 {
 		r, rest, err := nextRun(src, 1, count)
 		if err != nil {
 			return nil, err
 		}
 		if r.packed {
-			m = appendBitRange(m, n, r.data, 0, r.count)
+			m = m.AppendRange(n, r.data, 0, r.count)
 		} else {
-			m = appendBits(m, n, r.count, r.data[0]&1 != 0)
+			m = m.AppendSame(n, r.count, r.data[0]&1 != 0)
 		}
 		src, n, count = rest, n+r.count, count-r.count
 	}
@@ -70,21 +70,6 @@ func decodeBits(m []byte, n, count int, src []byte) ([]byte, error) {
 func allOnes(src []byte, count int) bool {
 	r, _, err := nextRun(src, 1, count)
 	return err == nil && !r.packed && r.count == count && r.data[0] == 1
-}
-
-// countBits returns the number of ones among bits i to j.
-func countBits(m []byte, i, j int) int {
-	n := 0
-	for ; i < j && i&7 != 0; i++ {
-		n += int(m[i>>3] >> (i & 7) & 1)
-	}
-	for ; i+64 <= j; i += 64 {
-		n += bits.OnesCount64(binary.LittleEndian.Uint64(m[i>>3:]))
-	}
-	for ; i < j; i++ {
-		n += int(m[i>>3] >> (i & 7) & 1)
-	}
-	return n
 }
 
 // unpackPadding is how far beyond its input bitpack.Unpack may read.

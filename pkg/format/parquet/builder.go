@@ -1,5 +1,7 @@
 package parquet
 
+import "github.com/hostbound/hostbound/pkg/trace/event"
+
 // maxDictionary is the size of a dictionary above which numbers take hardly
 // less room than values, and readers would hold much memory.
 const (
@@ -12,7 +14,7 @@ const (
 // that became large.
 type builder struct {
 	intValues  []int64
-	textValues Strings
+	textValues event.Strings
 	numbers    []int32 // one for each value that was given
 
 	ofInt  map[int64]int32
@@ -47,7 +49,7 @@ func (b *builder) ints(values []int64) bool {
 }
 
 // strings does for strings what ints does for numbers.
-func (b *builder) strings(values *Strings) bool {
+func (b *builder) strings(values *event.Strings) bool {
 	b.textValues.Reset()
 	b.numbers, b.ofText = b.numbers[:0], emptied(b.ofText)
 	most := limit(values.Len())
@@ -57,7 +59,7 @@ func (b *builder) strings(values *Strings) bool {
 		if !known {
 			n = int32(b.textValues.Len())
 			b.ofText[string(t)] = n
-			if b.textValues.Append(t); b.textValues.Len() > most || len(b.textValues.Data) > maxDictionaryText {
+			if b.textValues.AppendBytes(t); b.textValues.Len() > most || len(b.textValues.Data) > maxDictionaryText {
 				return false
 			}
 		}
@@ -82,7 +84,7 @@ func (b *builder) enum(names []string, codes []int64) {
 	numbers := make([]int32, len(names))
 	for _, v := range codes {
 		if numbers[v] == 0 {
-			b.textValues.Append([]byte(names[v]))
+			b.textValues.Append(names[v])
 			numbers[v] = int32(b.textValues.Len())
 		}
 		b.numbers = append(b.numbers, numbers[v]-1)

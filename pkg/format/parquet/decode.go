@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -176,7 +177,7 @@ func (r *chunkReader) floats(p *page, v *Vector) error {
 }
 
 // decodeStrings appends the strings of a page.
-func (r *chunkReader) decodeStrings(p *page, dst *Strings) error {
+func (r *chunkReader) decodeStrings(p *page, dst *event.Strings) error {
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
 	}
@@ -194,7 +195,7 @@ func (r *chunkReader) decodeStrings(p *page, dst *Strings) error {
 
 // plainStrings appends n strings, each after its length in four bytes. It grows dst only by
 // what src can hold.
-func plainStrings(dst *Strings, src []byte, n int) error {
+func plainStrings(dst *event.Strings, src []byte, n int) error {
 	if n <= len(src)/4 {
 		dst.Offsets = slices.Grow(dst.Offsets, n)
 		dst.Data = slices.Grow(dst.Data, len(src)-4*n)
@@ -207,14 +208,14 @@ func plainStrings(dst *Strings, src []byte, n int) error {
 		if uint64(size) > uint64(len(src)-4) {
 			return errLength
 		}
-		dst.Append(src[4 : 4+size])
+		dst.AppendBytes(src[4 : 4+size])
 		src = src[4+size:]
 	}
 	return nil
 }
 
 // deltaLengthStrings appends n strings of DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes.
-func deltaLengthStrings(dst *Strings, src []byte, n int) error {
+func deltaLengthStrings(dst *event.Strings, src []byte, n int) error {
 	lengths, src, err := deltaInts(nil, src, n)
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func deltaLengthStrings(dst *Strings, src []byte, n int) error {
 		if size = int64(int32(size)); size < 0 || size > int64(len(src)) {
 			return errLength
 		}
-		dst.Append(src[:size])
+		dst.AppendBytes(src[:size])
 		src = src[size:]
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -49,7 +50,7 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	r.dict.n, r.dict.read = n, true
 	p := &page{rows: n, values: n, encoding: format.Plain, data: data}
 	if r.numbered {
-		r.dict.values.Text = Strings{} // whose memory goes out
+		r.dict.values.Text = event.Strings{} // whose memory goes out
 	}
 	if err := r.direct(p, &r.dict.values); err != nil {
 		return err
@@ -117,7 +118,7 @@ func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 		if uint64(slices.Max(numbers)) >= uint64(r.dict.n) {
 			return errIndex
 		}
-		return r.dict.values.Text.gather(&v.Text, numbers)
+		return gatherStrings(&v.Text, &r.dict.values.Text, numbers)
 	}
 	return err
 }
@@ -150,8 +151,8 @@ func appendNumbers(dst []int32, numbers []uint32, n int) ([]int32, error) {
 	return dst, nil
 }
 
-// gather appends strings with the given numbers to dst.
-func (s *Strings) gather(dst *Strings, numbers []uint32) error {
+// gatherStrings appends strings with the given numbers to dst.
+func gatherStrings(dst, s *event.Strings, numbers []uint32) error {
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
 	}
@@ -174,7 +175,7 @@ func (s *Strings) gather(dst *Strings, numbers []uint32) error {
 // enum numbers the strings of a column that is read as numbers.
 type enum struct {
 	codes map[string]int64
-	page  Strings // scratch: of the page under way
+	page  event.Strings // scratch: of the page under way
 }
 
 // newEnum numbers strings by their place.
@@ -187,7 +188,7 @@ func newEnum(names []string) *enum {
 }
 
 // appendCodes appends the numbers of strings.
-func (e *enum) appendCodes(dst []int64, values *Strings) ([]int64, error) {
+func (e *enum) appendCodes(dst []int64, values *event.Strings) ([]int64, error) {
 	for i := range values.Len() {
 		code, ok := e.codes[string(values.Get(i))]
 		if !ok {

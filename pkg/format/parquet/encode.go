@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -66,7 +67,7 @@ func (c *chunkWriter) shrink() {
 	}
 	c.v = &Vector{
 		Int: slices.Clone(v.Int), Float: slices.Clone(v.Float), Valid: slices.Clone(v.Valid),
-		Text: Strings{Offsets: slices.Clone(v.Text.Offsets), Data: slices.Clone(v.Text.Data)},
+		Text: event.Strings{Offsets: slices.Clone(v.Text.Offsets), Data: slices.Clone(v.Text.Data)},
 	}
 	v.Reset()
 	c.pool().Put(v)
@@ -96,20 +97,20 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	switch {
 	case none && c.col.Nullable:
 		c.v.needValid(rows)
-		c.v.Valid = appendBits(c.v.Valid, rows, j-i, false)
+		c.v.Valid = c.v.Valid.AppendSame(rows, j-i, false)
 		return nil
 	case none:
 		return errors.New("no values")
-	case src.Valid == nil || countBits(src.Valid, i, j) == j-i:
+	case src.Valid.Count(i, j) == j-i:
 		if c.v.Valid != nil {
-			c.v.Valid = appendBits(c.v.Valid, rows, j-i, true)
+			c.v.Valid = c.v.Valid.AppendSame(rows, j-i, true)
 		}
 		return c.appendValues(src, i, j)
 	case !c.col.Nullable:
 		return errors.New("null in a column that has none")
 	}
 	c.v.needValid(rows)
-	c.v.Valid = appendBitRange(c.v.Valid, rows, src.Valid, i, j)
+	c.v.Valid = c.v.Valid.AppendRange(rows, src.Valid, i, j)
 	for i < j { // runs of rows that are not null
 		for i < j && src.IsNull(i) {
 			i++
@@ -137,7 +138,7 @@ func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	case len(c.v.Text.Data)+int(src.Text.Offsets[j]-src.Text.Offsets[i]) > maxStrings:
 		return errors.New("too much text in one row group")
 	default:
-		c.v.Text.appendRange(&src.Text, i, j)
+		c.v.Text.AppendRange(&src.Text, i, j)
 	}
 	return nil
 }
@@ -235,16 +236,11 @@ func (c *encoder) dictionaryPage() {
 // The page's values are in one piece of c.v, which is why both ends are handed on.
 func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	next := min(row+pageRows, rows)
-	values := next - row
-	if c.v.Valid != nil {
-		values = countBits(c.v.Valid, row, next)
-	}
+	values := c.v.Valid.Count(row, next)
 	if c.col.Type.IsText() && !c.indexed {
 		for n := &c.v.Text; values > 1 && n.Offsets[value+values]-n.Offsets[value] > pageText; {
 			next = row + max((next-row)/2, 1)
-			if values = next - row; c.v.Valid != nil {
-				values = countBits(c.v.Valid, row, next)
-			}
+			values = c.v.Valid.Count(row, next)
 		}
 	}
 	c.page = c.page[:0]
@@ -270,7 +266,7 @@ func (c *encoder) levels(from, to, values int) {
 		c.page = append(binary.AppendUvarint(c.page, rows<<1), 0)
 	default:
 		c.page = binary.AppendUvarint(c.page, (rows+7)/8<<1|1)
-		c.page = append(c.page, appendBitRange(nil, 0, c.v.Valid, from, to)...)
+		c.page = append(c.page, event.Bitmap(nil).AppendRange(0, c.v.Valid, from, to)...)
 	}
 	binary.LittleEndian.PutUint32(c.page, uint32(len(c.page)-4))
 }
@@ -325,7 +321,7 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 }
 
 // appendStrings appends strings i to j, each after its length in four bytes.
-func appendStrings(dst []byte, values *Strings, i, j int) []byte {
+func appendStrings(dst []byte, values *event.Strings, i, j int) []byte {
 	for ; i < j; i++ {
 		t := values.Get(i)
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t)))

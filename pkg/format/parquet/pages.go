@@ -293,6 +293,6 @@ func (r *chunkReader) nulls(levels []byte, p *page, v *Vector, n int) (err error
 	if v.Valid, err = decodeBits(v.Valid, n, p.rows, levels); err != nil {
 		return err
 	}
-	p.values = countBits(v.Valid, n, n+p.rows)
+	p.values = v.Valid.Count(n, n+p.rows)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	lib "github.com/parquet-go/parquet-go"
 )
 
@@ -63,16 +64,16 @@ func (v *Vector) appendValue(c *Column, i int, null bool, rng *rand.Rand) {
 	case c.Type == Float64:
 		v.Float = append(v.Float, float64(x))
 	case null:
-		v.Text.Append(nil)
+		v.Text.AppendBytes(nil)
 	default:
-		v.Text.Append(fmt.Append(nil, "text ", x))
+		v.Text.AppendBytes(fmt.Append(nil, "text ", x))
 	}
 	switch {
 	case null:
 		v.needValid(i)
-		v.Valid = appendBits(v.Valid, i, 1, false)
+		v.Valid = v.Valid.AppendSame(i, 1, false)
 	case v.Valid != nil:
-		v.Valid = appendBits(v.Valid, i, 1, true)
+		v.Valid = v.Valid.AppendSame(i, 1, true)
 	}
 }
 
@@ -174,11 +175,11 @@ func TestReadSmall(t *testing.T) {
 					small.Int = append(small.Int, int64(x))
 				}
 			default:
-				var dict *Strings
+				var dict *event.Dict
 				if dict, err = f.ReadNumbered(g, c.Name, &small); dict != nil {
 					numbered++
 					for _, x := range small.Int32 {
-						small.Text.Append(dict.Get(int(x)))
+						small.Text.AppendBytes(dict.Data[dict.Offsets[x]:dict.Offsets[x+1]])
 					}
 				}
 			}
@@ -443,14 +444,14 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 // twice, and that its dictionary stays small.
 func TestManyStrings(t *testing.T) {
 	var b builder
-	var s Strings
+	var s event.Strings
 	for i := range 200000 {
-		s.Append(fmt.Appendf(nil, "some long literal text of a range that differs from all others by a number, %d", i))
+		s.AppendBytes(fmt.Appendf(nil, "some long literal text of a range that differs from all others by a number, %d", i))
 	}
 	if b.strings(&s) || len(b.numbers) > 4*maxDictionary {
 		t.Errorf("a dictionary of %d strings", b.textValues.Len())
 	}
-	b.strings(&Strings{Offsets: []int32{0, 1, 2}, Data: []byte("aa")})
+	b.strings(&event.Strings{Offsets: []int32{0, 1, 2}, Data: []byte("aa")})
 	if len(b.ofText) > 1<<12 || !slices.Equal(b.numbers, []int32{0, 0}) {
 		t.Error("memory of the large dictionary is kept")
 	}
@@ -466,7 +467,7 @@ func TestLongStrings(t *testing.T) {
 	const n = 200
 	for range n {
 		var v Vector
-		v.Text.Append(text)
+		v.Text.AppendBytes(text)
 		if err := w.Append(&Chunk{N: 1, Cols: []Vector{v}}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/parquet-go/parquet-go/format"
 )
 
@@ -57,7 +58,7 @@ func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 // where that is as numbers of a dictionary and none is null: v.Int32 has the
 // numbers, and the dictionary, which nobody changes, is returned. Else it
 // returns nil, and v.Text has the strings.
-func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err error) {
+func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *event.Dict, err error) {
 	err = f.readColumn(g, name, nil, v, func(r *chunkReader) error {
 		if !r.col.Type.IsText() {
 			return errNoNumbers
@@ -69,8 +70,8 @@ func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *Strings, err e
 		if v.Valid != nil || !r.dict.read {
 			return errNoNumbers
 		}
-		dict = &Strings{Offsets: r.dict.values.Text.Offsets, Data: r.dict.values.Text.Data}
-		r.dict.values.Text = Strings{}
+		dict = &event.Dict{Offsets: r.dict.values.Text.Offsets, Data: r.dict.values.Text.Data}
+		r.dict.values.Text = event.Strings{}
 		return nil
 	})
 	if errors.Is(err, errNoNumbers) {

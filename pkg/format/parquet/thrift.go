@@ -29,7 +29,7 @@ const (
 // structure is walked first: whatever is claimed is there.
 func unmarshal(b []byte, v any) (int, error) {
 	w := walker{b: b}
-	if err := w.structure(0); err != nil {
+	if err := w.walk(); err != nil {
 		return 0, err
 	}
 	var compact thrift.CompactProtocol
@@ -43,64 +43,74 @@ func unmarshal(b []byte, v any) (int, error) {
 	return w.i, nil
 }
 
-// walker steps over a structure in the compact protocol.
+// walker steps over a structure in the compact protocol, and panics with a walkError where it
+// cannot.
 type walker struct {
 	b []byte
 	i int
 }
 
-// skip leaves n bytes out, which have to be there.
-func (w *walker) skip(n uint64) error {
-	if n > uint64(len(w.b)-w.i) {
-		return errShort
-	}
-	w.i += int(n)
+// walkError is what is wrong with a structure.
+type walkError struct{ error }
+
+// walk steps over the structure at the start of b.
+func (w *walker) walk() (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case walkError:
+			err = p.error
+		default:
+			panic(p)
+		}
+	}()
+	w.structure(0)
 	return nil
 }
 
-// byte takes a byte.
-func (w *walker) byte() (byte, error) {
-	if w.i == len(w.b) {
-		return 0, errShort
+// damaged ends the walk.
+func damaged(format string, args ...any) {
+	panic(walkError{fmt.Errorf("damaged structure: "+format, args...)})
+}
+
+// skip leaves n bytes out, which have to be there.
+func (w *walker) skip(n uint64) {
+	if n > uint64(len(w.b)-w.i) {
+		panic(walkError{errShort})
 	}
-	w.i++
-	return w.b[w.i-1], nil
+	w.i += int(n)
+}
+
+// byte takes a byte.
+func (w *walker) byte() byte {
+	w.skip(1)
+	return w.b[w.i-1]
 }
 
 // varint takes a number of at most 64 bits.
-func (w *walker) varint() (uint64, error) {
+func (w *walker) varint() uint64 {
 	v, n := binary.Uvarint(w.b[w.i:])
 	switch {
 	case n == 0:
-		return 0, errShort
+		panic(walkError{errShort})
 	case n < 0:
-		return 0, errors.New("damaged structure: a number of more than 64 bits")
+		damaged("a number of more than 64 bits")
 	}
 	w.i += n
-	return v, nil
+	return v
 }
 
 // structure walks over a structure. What is nested deeper than any footer is refused.
-func (w *walker) structure(depth int) error {
+func (w *walker) structure(depth int) {
 	if depth > 16 {
-		return errors.New("damaged structure: nested too deeply")
+		damaged("nested too deeply")
 	}
-	for {
-		field, err := w.byte()
-		if err != nil || field == 0 {
-			return err
-		}
+	for field := w.byte(); field != 0; field = w.byte() {
 		if field>>4 == 0 { // the number is not a small step from the last one
-			if _, err := w.varint(); err != nil {
-				return err
-			}
+			w.varint()
 		}
-		typ := field & 15
-		if typ == thriftTrue || typ == thriftFalse { // the type is the value
-			continue
-		}
-		if err := w.value(typ, depth); err != nil {
-			return err
+		if typ := field & 15; typ != thriftTrue && typ != thriftFalse { // else the type is the value
+			w.value(typ, depth)
 		}
 	}
 }
@@ -108,53 +118,40 @@ func (w *walker) structure(depth int) error {
 // value walks over a value of a type and decodes nothing. Lengths come from the file: skip
 // refuses those beyond the end, and structures count their depth, so that a hostile footer
 // costs neither memory nor stack.
-func (w *walker) value(typ byte, depth int) error {
+func (w *walker) value(typ byte, depth int) {
 	switch {
 	case typ == thriftByte:
-		return w.skip(1)
+		w.skip(1)
 	case typ >= thriftI16 && typ <= thriftI64:
-		_, err := w.varint()
-		return err
+		w.varint()
 	case typ == thriftDouble:
-		return w.skip(8)
+		w.skip(8)
 	case typ == thriftBinary:
-		n, err := w.varint()
-		if err != nil {
-			return err
-		}
-		return w.skip(n)
+		w.skip(w.varint())
 	case typ == thriftList:
-		return w.list(depth)
+		w.list(depth)
 	case typ == thriftStruct:
-		return w.structure(depth + 1)
+		w.structure(depth + 1)
+	default:
+		damaged("type %d", typ)
 	}
-	return fmt.Errorf("damaged structure: type %d", typ)
 }
 
 // list steps over a list. No structure of Parquet is shorter than 3 bytes, and
 // the longest takes some 500 in memory; that bounds what decoding can ask for.
-func (w *walker) list(depth int) error {
-	head, err := w.byte()
-	if err != nil {
-		return err
-	}
+func (w *walker) list(depth int) {
+	head := w.byte()
 	typ, n := head&15, uint64(head>>4)
 	if n == 15 {
-		if n, err = w.varint(); err != nil {
-			return err
-		}
+		n = w.varint()
 	}
 	if typ <= thriftFalse {
-		return fmt.Errorf("damaged structure: list of type %d", typ)
+		damaged("list of type %d", typ)
 	}
 	for range n {
 		start := w.i
-		if err := w.value(typ, depth); err != nil {
-			return err
-		}
-		if typ == thriftStruct && w.i-start < 3 {
-			return errors.New("damaged structure: empty element")
+		if w.value(typ, depth); typ == thriftStruct && w.i-start < 3 {
+			damaged("empty element")
 		}
 	}
-	return nil
 }

@@ -3,48 +3,25 @@ package parquet
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Vector is rows of one column. Which of Int, Float and Text holds the values
 // is told by the column's type; the values of null rows are 0 or "".
 type Vector struct {
-	Int   []int64   // of whole numbers and booleans, and of an Enum
-	Int32 []int32   // of ReadInt32 and ReadNumbered, instead of Int
-	Float []float64 // of floating point numbers
-	Text  Strings   // of Text and Bytes
+	Int   []int64       // of whole numbers and booleans, and of an Enum
+	Int32 []int32       // of ReadInt32 and ReadNumbered, instead of Int
+	Float []float64     // of floating point numbers
+	Text  event.Strings // of Text and Bytes
 	// Valid has a bit a row, the lowest of a byte first; nil where no row is
 	// null. Bits after the last row may be anything.
-	Valid []byte
-	spare []byte // the memory of Valid while that is nil
+	Valid event.Bitmap
+	spare event.Bitmap // the memory of Valid while that is nil
 }
-
-// Strings is strings one after the other: string i is Data[Offsets[i]:Offsets[i+1]]. An
-// empty one may have no offsets at all.
-type Strings struct {
-	Offsets []int32 // one more than there are strings
-	Data    []byte  // their bytes
-}
-
-// Len returns the number of strings.
-func (s *Strings) Len() int { return max(len(s.Offsets)-1, 0) }
-
-// Get returns text i, which shares the memory of s.
-func (s *Strings) Get(i int) []byte { return s.Data[s.Offsets[i]:s.Offsets[i+1]] }
-
-// Append appends a text.
-func (s *Strings) Append(text []byte) {
-	if len(s.Offsets) == 0 {
-		s.Offsets = append(s.Offsets, 0)
-	}
-	s.Data = append(s.Data, text...)
-	s.Offsets = append(s.Offsets, int32(len(s.Data)))
-}
-
-// Reset empties s and keeps its memory.
-func (s *Strings) Reset() { s.Offsets, s.Data = append(s.Offsets[:0], 0), s.Data[:0] }
 
 // IsNull reports whether row i is null.
-func (v *Vector) IsNull(i int) bool { return v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0 }
+func (v *Vector) IsNull(i int) bool { return !v.Valid.Get(i) }
 
 // Reset empties the vector and keeps its memory.
 func (v *Vector) Reset() {
@@ -69,7 +46,7 @@ func (v *Vector) count(c *Column) int {
 // needValid makes sure that the n rows of v have a bitmap.
 func (v *Vector) needValid(n int) {
 	if v.Valid == nil {
-		v.Valid = appendBits(v.spare[:0], 0, n, true)
+		v.Valid = v.spare[:0].AppendSame(0, n, true)
 	}
 }
 
@@ -81,29 +58,14 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	case c.Type.IsFloat():
 		v.Float = append(v.Float, src.Float[i:j]...)
 	default:
-		v.Text.appendRange(&src.Text, i, j)
+		v.Text.AppendRange(&src.Text, i, j)
 	}
 	switch {
 	case src.Valid != nil:
 		v.needValid(n)
-		v.Valid = appendBitRange(v.Valid, n, src.Valid, i, j)
+		v.Valid = v.Valid.AppendRange(n, src.Valid, i, j)
 	case v.Valid != nil:
-		v.Valid = appendBits(v.Valid, n, j-i, true)
-	}
-}
-
-// appendRange appends strings i to j of src.
-func (s *Strings) appendRange(src *Strings, i, j int) {
-	if len(s.Offsets) == 0 {
-		s.Offsets = append(s.Offsets, 0)
-	}
-	if i == j {
-		return
-	}
-	shift := int32(len(s.Data)) - src.Offsets[i]
-	s.Data = append(s.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)
-	for _, o := range src.Offsets[i+1 : j+1] {
-		s.Offsets = append(s.Offsets, o+shift)
+		v.Valid = v.Valid.AppendSame(n, j-i, true)
 	}
 }
 
@@ -119,7 +81,7 @@ func (v *Vector) spread(c *Column, rows int) {
 	case c.Type.IsFloat():
 		v.Float = spread(v.Float, v.Valid, rows)
 	default:
-		v.Text.spread(v.Valid, rows)
+		spreadStrings(&v.Text, v.Valid, rows)
 	}
 }
 
@@ -187,9 +149,9 @@ var places = func() (all [256][8]uint8) {
 	return all
 }()
 
-// spread does for strings what the function does for numbers: rows without a bit get the
+// spreadStrings does for strings what spread does for numbers: rows without a bit get the
 // offset of the string after them, so they are empty.
-func (s *Strings) spread(valid []byte, rows int) {
+func spreadStrings(s *event.Strings, valid []byte, rows int) {
 	from := len(s.Offsets) - 1
 	s.Offsets = slices.Grow(s.Offsets, rows-from)[:rows+1]
 	for i := rows; i > 0; i-- {
@@ -198,48 +160,4 @@ func (s *Strings) spread(valid []byte, rows int) {
 			from--
 		}
 	}
-}
-
-// appendBits appends count equal bits to the n bits in m.
-// Bits of the last byte beyond them may be anything.
-func appendBits(m []byte, n, count int, v bool) []byte {
-	m = growBits(m, n+count)
-	fill := byte(0)
-	if v {
-		fill = 0xff
-	}
-	end := n + count
-	for ; n < end && n&7 != 0; n++ {
-		m[n>>3] = m[n>>3]&^(1<<(n&7)) | fill&(1<<(n&7))
-	}
-	for ; n < end; n += 8 {
-		m[n>>3] = fill
-	}
-	return m
-}
-
-// appendBitRange appends bits i to j of src to the n bits in m.
-func appendBitRange(m []byte, n int, src []byte, i, j int) []byte {
-	m = growBits(m, n+j-i)
-	for ; i < j && n&7 != 0; i, n = i+1, n+1 {
-		m[n>>3] = m[n>>3]&^(1<<(n&7)) | src[i>>3]>>(i&7)&1<<(n&7)
-	}
-	shift := i & 7
-	for ; i < j; i, n = i+8, n+8 {
-		b := src[i>>3] >> shift
-		if shift != 0 && i>>3+1 < len(src) {
-			b |= src[i>>3+1] << (8 - shift)
-		}
-		m[n>>3] = b
-	}
-	return m
-}
-
-// growBits returns m with a length of at least n bits. New ones may be anything.
-func growBits(m []byte, n int) []byte {
-	size := (n + 7) >> 3
-	if size <= len(m) {
-		return m
-	}
-	return slices.Grow(m, size-len(m))[:size]
 }

@@ -78,9 +78,9 @@ type Foreign interface {
 // column is what the columns of a batch, *Ints[int32], *Ints[int64] and *Strings, have in
 // common. Two that meet are of one type.
 type column interface {
-	reset()
+	Reset()
 	blank(n int, null bool)
-	appendRange(src column, i, j int)
+	AppendRange(src column, i, j int)
 	appendRows(src column, rows []int32)
 	appendNulls(n int, null bool)
 	share(src column, i, j int) // makes it rows i to j of src, without a copy
@@ -127,7 +127,7 @@ func (b *Batch) Column(c Col) any { return columnOf[c](b) }
 func (b *Batch) Reset(columns Set) {
 	b.Len, b.Columns = 0, columns
 	for _, of := range columnOf {
-		of(b).reset()
+		of(b).Reset()
 	}
 	b.Foreign = b.Foreign[:0]
 }
@@ -154,7 +154,7 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 	}
 	for c := range b.Columns.All() {
 		if col := columnOf[c]; src.Columns.Has(c) {
-			col(b).appendRange(col(src), i, j)
+			col(b).AppendRange(col(src), i, j)
 		} else {
 			col(b).appendNulls(j-i, Fields[c].Nullable)
 		}
@@ -274,8 +274,8 @@ func (c *Ints[T]) blank(n int, null bool) {
 	}
 }
 
-// reset makes the column empty and keeps its memory.
-func (c *Ints[T]) reset() {
+// Reset makes the column empty and keeps its memory.
+func (c *Ints[T]) Reset() {
 	c.Values = c.Values[:0]
 	if c.Valid != nil {
 		c.Valid, c.spare = nil, c.Valid
@@ -288,7 +288,7 @@ func (c *Ints[T]) allValid(n int) Bitmap {
 	if c.spare == nil {
 		c.spare = Bitmap{}
 	}
-	return c.spare[:0].appendSame(0, n, true)
+	return c.spare[:0].AppendSame(0, n, true)
 }
 
 // share makes the column rows i to j of src without a copy, i being a multiple of 8.
@@ -300,8 +300,8 @@ func (c *Ints[T]) share(from column, i, j int) {
 	}
 }
 
-// appendRange appends rows i to j of src.
-func (c *Ints[T]) appendRange(from column, i, j int) {
+// AppendRange appends rows i to j of src.
+func (c *Ints[T]) AppendRange(from column, i, j int) {
 	src, n := from.(*Ints[T]), len(c.Values)
 	c.Values = append(room(c.Values, j-i), src.Values[i:j]...)
 	switch {
@@ -309,9 +309,9 @@ func (c *Ints[T]) appendRange(from column, i, j int) {
 		if c.Valid == nil {
 			c.Valid = c.allValid(n)
 		}
-		c.Valid = c.Valid.appendRange(n, src.Valid, i, j)
+		c.Valid = c.Valid.AppendRange(n, src.Valid, i, j)
 	case c.Valid != nil:
-		c.Valid = c.Valid.appendSame(n, j-i, true)
+		c.Valid = c.Valid.AppendSame(n, j-i, true)
 	}
 }
 
@@ -341,7 +341,7 @@ func (c *Ints[T]) appendRows(from column, rows []int32) {
 			c.Valid.set(n+k, src.Valid.Get(int(i)))
 		}
 	case c.Valid != nil:
-		c.Valid = c.Valid.appendSame(n, len(rows), true)
+		c.Valid = c.Valid.AppendSame(n, len(rows), true)
 	}
 }
 
@@ -354,6 +354,6 @@ func (c *Ints[T]) appendNulls(n int, null bool) {
 		c.Valid = c.allValid(have)
 	}
 	if c.Valid != nil {
-		c.Valid = c.Valid.appendSame(have, n, !null)
+		c.Valid = c.Valid.AppendSame(have, n, !null)
 	}
 }

@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -24,8 +25,26 @@ func (m Bitmap) all(i, j int) bool {
 	return true
 }
 
+// Count returns how many of bits i to j are set.
+func (m Bitmap) Count(i, j int) int {
+	if m == nil {
+		return j - i
+	}
+	n := 0
+	for ; i < j && i&7 != 0; i++ {
+		n += int(m[i>>3] >> (i & 7) & 1)
+	}
+	for ; i+64 <= j; i += 64 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(m[i>>3:]))
+	}
+	for ; i < j; i++ {
+		n += int(m[i>>3] >> (i & 7) & 1)
+	}
+	return n
+}
+
 // allValid returns n ones; it is never nil, so that what is appended counts.
-func allValid(n int) Bitmap { return Bitmap{}.appendSame(0, n, true) }
+func allValid(n int) Bitmap { return Bitmap{}.AppendSame(0, n, true) }
 
 // Fill sets bits i to j.
 func (m Bitmap) Fill(i, j int, v bool) {
@@ -77,15 +96,15 @@ func (m Bitmap) grow(n int) Bitmap {
 	return m
 }
 
-// appendSame appends count bits of one value to the n bits in m.
-func (m Bitmap) appendSame(n, count int, v bool) Bitmap {
+// AppendSame appends count bits of one value to the n bits in m.
+func (m Bitmap) AppendSame(n, count int, v bool) Bitmap {
 	m = m.grow(n + count)
 	m.Fill(n, n+count, v)
 	return m
 }
 
-// appendRange appends bits i to j of src to the n bits in m.
-func (m Bitmap) appendRange(n int, src Bitmap, i, j int) Bitmap {
+// AppendRange appends bits i to j of src to the n bits in m.
+func (m Bitmap) AppendRange(n int, src Bitmap, i, j int) Bitmap {
 	m = m.grow(n + j - i)
 	for ; i < j && n&7 != 0; i, n = i+1, n+1 {
 		m.set(n, src.Get(i))

@@ -73,16 +73,16 @@ func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 	case PlainFloat:
 		out.Floats = append(out.Floats, s.Floats[i:j]...)
 	default:
-		out.Strings.appendRange(&s.Strings, i, j)
+		out.Strings.AppendRange(&s.Strings, i, j)
 	}
 	if out.Valid == nil && s.Valid != nil {
 		out.Valid = allValid(n)
 	}
 	switch {
 	case s.Valid != nil:
-		out.Valid = out.Valid.appendRange(n, s.Valid, i, j)
+		out.Valid = out.Valid.AppendRange(n, s.Valid, i, j)
 	case out.Valid != nil:
-		out.Valid = out.Valid.appendSame(n, j-i, true)
+		out.Valid = out.Valid.AppendSame(n, j-i, true)
 	}
 	return out
 }
@@ -118,7 +118,7 @@ func (p *Plain) appendNulls(n, count int) {
 	if p.Valid == nil {
 		p.Valid = allValid(n)
 	}
-	p.Valid = p.Valid.appendSame(n, count, false)
+	p.Valid = p.Valid.AppendSame(n, count, false)
 }
 
 // Slice is Foreign's.
@@ -133,7 +133,7 @@ func (p *Plain) Slice(i, j int) Foreign {
 		out.Strings = Strings{Offsets: slices.Clip(p.Strings.Offsets[i : j+1]), Data: slices.Clip(p.Strings.Data)}
 	}
 	if p.Valid != nil {
-		out.Valid = Bitmap{}.appendRange(0, p.Valid, i, j)
+		out.Valid = Bitmap{}.AppendRange(0, p.Valid, i, j)
 	}
 	return out
 }

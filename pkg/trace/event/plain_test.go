@@ -59,7 +59,7 @@ func randomPlain(rng *rand.Rand, typ PlainType, n int) (*Plain, []string) {
 			p.Strings.Append(words[i])
 		}
 		if p.Valid != nil {
-			p.Valid = p.Valid.appendSame(i, 1, true)
+			p.Valid = p.Valid.AppendSame(i, 1, true)
 		}
 	}
 	return p, words

@@ -22,6 +22,14 @@ type Dict struct {
 	Data    []byte  // their bytes
 }
 
+// Len returns the number of strings.
+func (c *Strings) Len() int {
+	if c.Dict != nil {
+		return len(c.Codes)
+	}
+	return max(len(c.Offsets)-1, 0)
+}
+
 // Get returns text i, which shares memory with the column.
 func (c *Strings) Get(i int) []byte {
 	if c.Dict != nil {
@@ -46,7 +54,7 @@ func (c *Strings) Flatten(i, j int, scratch *Strings) Strings {
 	if c.Dict == nil {
 		return c.slice(i, j)
 	}
-	scratch.reset()
+	scratch.Reset()
 	own := Dict{c.Offsets, c.Data}
 	offsets, data := slices.Grow(scratch.Offsets, j-i), scratch.Data
 	for _, code := range c.Codes[i:j] {
@@ -127,8 +135,8 @@ func (c *Strings) SetLast(s string) {
 	c.Offsets[n+1] = int32(len(c.Data))
 }
 
-// reset makes the column empty, without a dictionary, and keeps its memory.
-func (c *Strings) reset() {
+// Reset makes the column empty, without a dictionary, and keeps its memory.
+func (c *Strings) Reset() {
 	c.Offsets, c.Data = append(c.Offsets[:0], 0), c.Data[:0]
 	c.Dict, c.Codes = nil, c.Codes[:0]
 }
@@ -141,12 +149,13 @@ func (c *Strings) slice(i, j int) Strings {
 	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data}
 }
 
-// appendRange appends rows i to j of src. A column adopts the first Dict
+// AppendRange appends rows i to j of src. A column adopts the first Dict
 // that comes; the strings of another one are copied.
-func (c *Strings) appendRange(from column, i, j int) {
+func (c *Strings) AppendRange(from column, i, j int) {
 	src := from.(*Strings)
 	c.adopt(src.Dict)
 	switch {
+	case i == j:
 	case c.Dict == nil:
 		shift := int32(len(c.Data)) - src.Offsets[i]
 		c.Data = append(c.Data, src.Data[src.Offsets[i]:src.Offsets[j]]...)

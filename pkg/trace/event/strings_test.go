@@ -52,7 +52,7 @@ func TestStrings(t *testing.T) {
 	var c, scratch Strings
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		c.reset()
+		c.Reset()
 		var want []string
 		for range rng.IntN(8) {
 			switch rng.IntN(5) {
@@ -74,7 +74,7 @@ func TestStrings(t *testing.T) {
 					src, all, i, j = &part, all[i:], 0, j-i
 				}
 				if rng.IntN(2) == 0 {
-					c.appendRange(src, i, j)
+					c.AppendRange(src, i, j)
 					want = append(want, all[i:j]...)
 					break
 				}
