@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -28,49 +27,15 @@ type counts struct {
 	markers     []row             // ranges that may mark a forward step
 	sample      sample            // of GPU rows
 	foreign     int64             // events of accelerators that are not read
-	shape       shape             // of the elements of the array of events
+	events      bool              // an element of the array of events is one
 }
 
-// shape is which of the keys that every event of a trace has any element has, and whether one
-// has all of them. An array of objects is a trace by nothing else.
-type shape struct{ ph, ts, name, event bool }
-
-// see adds what an element has.
-func (s *shape) see(f *fields) {
-	if s.event { // Fast path: all but the first.
-		return
-	}
-	ph, ts, name := isString(f.ph), f.ts != nil, isString(f.name)
-	s.ph, s.ts, s.name, s.event = s.ph || ph, s.ts || ts, s.name || name, ph && ts && name
-}
-
-// add adds what another loader saw.
-func (s *shape) add(t *shape) {
-	s.ph, s.ts, s.name, s.event = s.ph || t.ph, s.ts || t.ts, s.name || t.name, s.event || t.event
-}
+// isEvent reports whether an element has the keys that every event of a trace has. An array of
+// objects is a trace by nothing else.
+func (f *fields) isEvent() bool { return isString(f.ph) && f.ts != nil && isString(f.name) }
 
 // isString reports whether a value is a string.
 func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
-
-// missing is what of an event no element has, "" where one is an event.
-func (s *shape) missing() string {
-	var lacks []string
-	for _, key := range []struct {
-		name string
-		seen bool
-	}{{"ph", s.ph}, {"ts", s.ts}, {"name", s.name}} {
-		if !key.seen {
-			lacks = append(lacks, key.name)
-		}
-	}
-	switch {
-	case s.event:
-		return ""
-	case len(lacks) == 0:
-		return "ph, ts and name at once"
-	}
-	return strings.Join(lacks, " or ")
-}
 
 const never = int64(1<<63 - 1)
 
@@ -206,7 +171,7 @@ func (c *counts) add(d *counts) {
 	}
 	c.markers = append(c.markers, d.markers...)
 	c.foreign += d.foreign
-	c.shape.add(&d.shape)
+	c.events = c.events || d.events
 	c.sample.shift = max(c.sample.shift, d.sample.shift)
 	for _, key := range d.sample.keys {
 		c.sample.add(key)

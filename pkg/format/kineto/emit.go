@@ -1,7 +1,6 @@
 package kineto
 
 import (
-	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -13,16 +12,14 @@ type emitter struct {
 	d      *document
 	rank   int32 // -1 for none
 	shift  int64 // added to times
-	rows   *spill.Merge
 	calls  *finder
 	nodes  event.Ordinals
 	device int32 // of rows that do not say theirs
 }
 
-// newEmitter begins to write the rows of a document, of which info is what the header
-// says: its rank, and the offset of its clock. It reads the store of the document, which
-// has to stay open.
-func newEmitter(d *document, info *event.Report) (*emitter, error) {
+// newEmitter returns what writes the rows of a document, of which info is what the header
+// says: its rank, and the offset of its clock.
+func newEmitter(d *document, info *event.Report) *emitter {
 	e := &emitter{
 		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: event.NewOrdinals(),
 		device: int32(max(d.counts.device, 0)),
@@ -30,20 +27,7 @@ func newEmitter(d *document, info *event.Report) (*emitter, error) {
 	if len(info.Ranks) > 0 {
 		e.rank = info.Ranks[0]
 	}
-	var err error
-	// Runs are of one Order, of which all are merged at once or none.
-	e.rows, err = spill.NewMerge(d.rows.store, slices.Concat(d.rows.host, d.rows.gpu), math.MaxInt)
-	return e, err
-}
-
-// fill fills a batch with the next rows.
-func (e *emitter) fill(b *event.Batch) error {
-	b.Blank(event.BatchRows, event.BaseCols)
-	n, err := e.rows.Each(event.BatchRows, func(rows spill.Rows, i, n int) error {
-		return e.row(b, n, rows, i)
-	})
-	b.Truncate(n)
-	return err
+	return e
 }
 
 // row makes row k of rows row i of the batch.

@@ -35,23 +35,17 @@ const defaultMemory = 512 << 20
 // Reader reads the events of one or several traces. It is an event.Source. A batch
 // is valid until the following call of Next.
 type Reader struct {
-	opt    Options
-	store  *spill.Store
-	header event.Header
-	paths  []string
-	docs   []*document
-
-	report int // that rows come from now
-	out    *emitter
-	batch  event.Batch
+	spill.Reader
+	opt  Options
+	docs []*document
 }
 
 // Open reads traces, each of one process. Their rows are in the reader's store until
 // it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
 	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
-	r := &Reader{opt: opt, report: -1, store: spill.NewStore(opt.Memory / 4)}
-	r.header.Stage, r.header.Columns = event.Readers["torch"], event.BaseCols
+	r := &Reader{opt: opt, Reader: spill.Reader{Store: spill.NewStore(opt.Memory / 4)}}
+	r.Head.Stage, r.Head.Columns = event.Readers["torch"], event.BaseCols
 	if err := r.load(paths); err != nil {
 		r.Close()
 		return nil, err
@@ -61,17 +55,20 @@ func Open(paths []string, opt Options) (*Reader, error) {
 	}
 	for _, d := range r.docs {
 		d.info.Shift(d.info.Offset)
-		r.header.Reports = append(r.header.Reports, d.info)
-		r.paths = append(r.paths, d.path)
+		r.Head.Reports = append(r.Head.Reports, d.info)
+		r.Files = append(r.Files, d.path)
 	}
-	r.header.Domains = []string{atenDomain, pythonDomain, torchDomain}
+	for n, d := range r.docs {
+		r.Parts = append(r.Parts, spill.Part{Report: n, Runs: slices.Concat(d.rows.host, d.rows.gpu), Row: newEmitter(d, &r.Head.Reports[n]).row})
+	}
+	r.Head.Domains = []string{atenDomain, pythonDomain, torchDomain}
 	return r, nil
 }
 
 // load reads the files and finds out what there is to know.
 func (r *Reader) load(paths []string) error {
 	for _, path := range paths {
-		d, err := load(path, r.store, &r.opt)
+		d, err := load(path, r.Store, &r.opt)
 		if err != nil {
 			return err
 		}
@@ -86,9 +83,6 @@ func (r *Reader) load(paths []string) error {
 	r.together()
 	return nil
 }
-
-// Close gives back what the rows took. A second call does nothing.
-func (r *Reader) Close() { r.store.Close() }
 
 // rank gives each trace with GPU work the number of its rank: what the trace says, or else its
 // name, or else the lowest that is free, in the order of the traces. Where traces of several
@@ -275,35 +269,12 @@ func absent(docs []*document) string {
 	return ""
 }
 
-// Header describes the traces.
-func (r *Reader) Header() *event.Header { return &r.header }
-
-// Paths are the files of the traces, in the order of the header's reports.
-func (r *Reader) Paths() []string { return r.paths }
-
-// Report returns the number of the report that the last batch is of.
-func (r *Reader) Report() int { return r.report }
-
 // Next returns the next batch.
 func (r *Reader) Next() (*event.Batch, error) {
-	for {
-		if r.out == nil {
-			if r.report+1 == len(r.paths) {
-				return nil, io.EOF
-			}
-			r.report++
-			out, err := newEmitter(r.docs[r.report], &r.header.Reports[r.report])
-			if err != nil {
-				return nil, explain(r.paths[r.report], err)
-			}
-			r.out, r.docs[r.report] = out, nil
-		}
-		if err := r.out.fill(&r.batch); err != nil {
-			return nil, explain(r.paths[r.report], err)
-		}
-		if r.batch.Len > 0 {
-			return &r.batch, nil
-		}
-		r.out = nil
+	r.docs = nil // parts have what of them is still to be written
+	b, err := r.Reader.Next()
+	if err != nil && err != io.EOF {
+		err = explain(r.Files[r.Report()], err)
 	}
+	return b, err
 }

@@ -246,7 +246,7 @@ func TestSpill(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if memory > 0 && r.store.Spilled() == 0 {
+		if memory > 0 && r.Store.Spilled() == 0 {
 			t.Error("nothing is in the file")
 		}
 		if err := event.Each(r, func(b *event.Batch) error {

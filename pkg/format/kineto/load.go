@@ -75,8 +75,8 @@ func (d *document) check(opt *Options) error {
 	case d.counts.elements+d.skipped == 0 && d.head.named: // it says itself that it is a trace
 	case d.counts.elements+d.skipped == 0:
 		return problem(d.path, "JSON, but no trace: an empty array", giveTrace)
-	case !d.counts.shape.event:
-		return problem(d.path, "JSON, but no trace: no element of its array has "+d.counts.shape.missing(), giveTrace)
+	case !d.counts.events:
+		return problem(d.path, "JSON, but no trace: no element of its array has ph, ts and name", giveTrace)
 	case merged:
 		return problem(d.path, "it merges several processes with the same launch numbers", "give the trace of each rank, as the profiler wrote it: a merged one does not show which call launched what")
 	case d.cut && !opt.Partial:
@@ -211,7 +211,7 @@ func (l *loader) block(b *block) {
 			continue
 		}
 		l.counts.elements++
-		l.counts.shape.see(&l.fields)
+		l.counts.events = l.counts.events || l.fields.isEvent()
 		l.event(b.number*maxEvents + uint32(i))
 	}
 	if cap(b.buf) < 4*blockSize {

@@ -5,21 +5,21 @@ import (
 	"testing"
 )
 
-// TestNoTrace refuses JSON that has an array, but no events in it, and says what is missing.
+// TestNoTrace refuses JSON that has an array, but no events in it.
 func TestNoTrace(t *testing.T) {
 	const event = `{"ph":"X","ts":1,"dur":1,"name":"a"}`
 	for text, want := range map[string]string{
 		`[]`:                                          "an empty array",
 		`{"traceEvents":[]}`:                          "",
-		`[1, 2, 3]`:                                   "no element of its array has ph or ts or name",
-		`["a", "b"]`:                                  "no element of its array has ph or ts or name",
-		`[{"name": "pkg"}]`:                           "no element of its array has ph or ts",
-		`[{"ts": 5}, {"a": []}]`:                      "no element of its array has ph or name",
-		`[{"ph":"X","name":"a"}]`:                     "no element of its array has ts",
-		`[{"ph":"X","name":"a"},{"ts":1}]`:            "no element of its array has ph, ts and name at once",
-		`[{"ph":1,"ts":1,"name":"a"}]`:                "no element of its array has ph",
-		`[{"traceEvents":[` + event + `]}]`:           "no element of its array has ph or ts or name",
-		`{"traceEvents":[{"verdict":"YES"},{"a":1}]}`: "no element of its array has ph or ts or name",
+		`[1, 2, 3]`:                                   "no element of its array has ph, ts and name",
+		`["a", "b"]`:                                  "no element of its array has ph, ts and name",
+		`[{"name": "pkg"}]`:                           "no element of its array has ph, ts and name",
+		`[{"ts": 5}, {"a": []}]`:                      "no element of its array has ph, ts and name",
+		`[{"ph":"X","name":"a"}]`:                     "no element of its array has ph, ts and name",
+		`[{"ph":"X","name":"a"},{"ts":1}]`:            "no element of its array has ph, ts and name",
+		`[{"ph":1,"ts":1,"name":"a"}]`:                "no element of its array has ph, ts and name",
+		`[{"traceEvents":[` + event + `]}]`:           "no element of its array has ph, ts and name",
+		`{"traceEvents":[{"verdict":"YES"},{"a":1}]}`: "no element of its array has ph, ts and name",
 		`[` + event + `]`:                             "",
 		`{"traceEvents":[5,` + event + `,{"a":1}]}`:   "",
 	} {

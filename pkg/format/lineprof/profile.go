@@ -28,17 +28,6 @@ type Profile struct {
 	Warnings  []string // what was inferred, left out, or cannot be trusted
 }
 
-// Run returns the functions of one run, counted from 0.
-func (p *Profile) Run(n int) []*Function {
-	var fns []*Function
-	for _, f := range p.Functions {
-		if f.Run == n {
-			fns = append(fns, f)
-		}
-	}
-	return fns
-}
-
 // Total is the sum of the functions' times in ns. Functions that call each other
 // count twice in it.
 func (p *Profile) Total() int64 {

@@ -65,6 +65,14 @@ func scanAll(s scanner, columns map[string][]string, table string, want []sqlite
 			return nil
 		}
 	}
+	return scanAny(s, columns, table, want, fn)
+}
+
+// scanAny reads all rows of a table, if there is one, with some columns: null where it lacks them.
+func scanAny(s scanner, columns map[string][]string, table string, want []sqlite.Column, fn func(b *block) error) error {
+	if columns[table] == nil {
+		return nil
+	}
 	low, high, err := s.rows(table)
 	if err != nil {
 		return err

@@ -110,41 +110,6 @@ func eachPair(s scanner, columns map[string][]string, table string, fn func(name
 	})
 }
 
-// readGPUs reads the models of the report's GPUs, and what distinguishes these from others,
-// which goes into no stream.
-func (c *capture) readGPUs(s scanner, columns map[string][]string) error {
-	err := scanAll(s, columns, gpuTable, textColumns("name"), func(b *block) error {
-		names := b.column("name")
-		for i := range b.n {
-			if name := string(names.Text(i)); name != "" && !slices.Contains(c.info.GPUs, name) {
-				c.info.GPUs = append(c.info.GPUs, name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, table := range []string{gpuTable, deviceTable} {
-		err := scanAll(s, columns, table, textColumns("uuid"), func(b *block) error {
-			ids := b.column("uuid")
-			for i := range b.n {
-				if id := string(ids.Text(i)); id != "" {
-					c.machine.uuids = append(c.machine.uuids, id)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := c.machine.readUUIDs(s, columns); err != nil {
-		return err
-	}
-	return c.machine.readDevices(s, columns)
-}
-
 // version returns s if it looks like a version number, so that nothing else
 // that stands in its place gets into an output.
 func version(s string) string {

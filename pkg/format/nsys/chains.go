@@ -119,16 +119,11 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 	if slices.ContainsFunc(required, func(name string) bool { return !slices.Contains(columns[table], name) }) {
 		return c, nil
 	}
-	low, high, err := s.rows(table)
-	if err != nil {
-		return nil, err
-	}
 	wanted := ints(append(required, "module", "unresolved")...)
 	if stacks != nil {
 		wanted[0].Keep = stacks.has
 	}
-	err = scan(s, table, columns[table], wanted, low, high, func(b *block) error { return c.add(b, ordered) })
-	if err != nil {
+	if err := scanAny(s, columns, table, wanted, func(b *block) error { return c.add(b, ordered) }); err != nil {
 		return nil, err
 	}
 	if len(c.loose) > maxLoose {
@@ -350,13 +345,8 @@ var cudaFunction = regexp.MustCompile(`^cu(da)?[A-Z]\w*$`)
 // them: where a function of CUDA is in one, the call has to be. Exports of nsys 2022.2 name
 // with each call the stack of the call before it.
 func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) error {
-	low, high, err := s.rows(runtimeTable)
-	if err != nil {
-		return err
-	}
 	var wrong [2]int64 // as they are, and each with the next one
-	wanted := ints("callchainId", "eventClass", "nameId")
-	err = scan(s, runtimeTable, columns[runtimeTable], wanted, low, high, func(b *block) error {
+	err := scanAny(s, columns, runtimeTable, ints("callchainId", "eventClass", "nameId"), func(b *block) error {
 		ids, class, names := b.column("callchainId"), b.column("eventClass"), b.column("nameId")
 		for i := range b.n {
 			if ids.Null[i] || class.Null[i] || class.Int[i] != backtrace {

@@ -326,19 +326,17 @@ func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 
 // recorded reports whether a GPU row starts in a span.
 func (r *report) recorded(s [2]int64, of []*runs) (found bool, err error) {
-	for _, p := range of {
-		for _, run := range p.events {
-			if t := &eventTables[run.Tag]; found || !t.gpu || t.kind == event.Sync || run.Last < s[0] || run.First >= s[1] {
-				continue
-			}
-			err := r.store.Scan([]*spill.Run{run}, spill.Columns(colStart), s[0], s[1], func(rows spill.Rows) error {
-				i, _ := slices.BinarySearch(rows[colStart], s[0])
-				found = found || i < len(rows[colStart]) && rows[colStart][i] < s[1]
-				return nil
-			})
-			if err != nil {
-				return false, err
-			}
+	for _, run := range events(of) {
+		if t := &eventTables[run.Tag]; found || !t.gpu || t.kind == event.Sync || run.Last < s[0] || run.First >= s[1] {
+			continue
+		}
+		err := r.store.Scan([]*spill.Run{run}, spill.Columns(colStart), s[0], s[1], func(rows spill.Rows) error {
+			i, _ := slices.BinarySearch(rows[colStart], s[0])
+			found = found || i < len(rows[colStart]) && rows[colStart][i] < s[1]
+			return nil
+		})
+		if err != nil {
+			return false, err
 		}
 	}
 	return found, nil

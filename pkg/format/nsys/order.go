@@ -19,13 +19,17 @@ func (r *report) bySlot() [][]*runs {
 // merge merges the rows of a slot: by their start, of equal starts the longer
 // first, of those that are equal by tables and within these as they are there.
 func (r *report) merge(of []*runs, fanIn int) (*spill.Merge, error) {
-	var all []*spill.Run
-	for _, p := range of {
-		all = append(all, p.events...)
-	}
-	m, err := spill.NewMerge(r.store, all, fanIn)
+	m, err := spill.NewMerge(r.store, events(of), fanIn)
 	if err != nil {
 		return nil, r.explain(err)
 	}
 	return m, nil
+}
+
+// events returns the runs of the rows of some processes.
+func events(of []*runs) (all []*spill.Run) {
+	for _, p := range of {
+		all = append(all, p.events...)
+	}
+	return all
 }

@@ -74,11 +74,7 @@ func (r *report) readPython(s scanner, columns map[string][]string) error {
 			p.known[int64(t.process)|t.tid] = ownerEntry{int32(n), int32(slices.Index(r.processes, t.process))}
 		}
 	}
-	low, high, err := s.rows(nvtxTable)
-	if err == nil {
-		err = scan(s, nvtxTable, columns[nvtxTable], append(ints(required[:4]...), textColumns("binaryData")...), low, high, p.add)
-	}
-	switch {
+	switch err := scanAny(s, columns, nvtxTable, append(ints(required[:4]...), textColumns("binaryData")...), p.add); {
 	case err != nil:
 		return r.explain(err)
 	case p.wrong > 0:

@@ -21,31 +21,25 @@ type machine struct {
 	deviceUUIDs map[cudaDevice]string
 }
 
-// readDevices reads which GPU of the machine the devices of processes are.
-func (m *machine) readDevices(s scanner, columns map[string][]string) error {
-	return scanAll(s, columns, deviceTable, ints("pid", "cudaId", "gpuId"), func(b *block) error {
-		pids, devices, gpus := b.column("pid"), b.column("cudaId"), b.column("gpuId")
+// readGPUs reads the models of the report's GPUs, which GPU the devices of processes are, and
+// what distinguishes these from others, which goes into no stream. Older exports lack some of
+// it.
+func (c *capture) readGPUs(s scanner, columns map[string][]string) error {
+	m := &c.machine
+	m.gpuNodes, m.gpuUUIDs = map[int64]int32{}, map[int64]string{}
+	m.gpus, m.deviceUUIDs = map[cudaDevice]int64{}, map[cudaDevice]string{}
+	err := scanAny(s, columns, gpuTable, append(ints("id", "numaNodeId"), textColumns("name", "uuid")...), func(b *block) error {
+		ids, nodes, names, uuids := b.column("id"), b.column("numaNodeId"), b.column("name"), b.column("uuid")
 		for i := range b.n {
-			if pids.Null[i] || devices.Null[i] || gpus.Null[i] {
+			name, uuid, node := string(names.Text(i)), string(uuids.Text(i)), orNone(nodes, int32(i))
+			if name != "" && !slices.Contains(c.info.GPUs, name) {
+				c.info.GPUs = append(c.info.GPUs, name)
+			}
+			if m.addUUID(uuid); ids.Null[i] {
 				continue
 			}
-			if m.gpus == nil {
-				m.gpus = map[cudaDevice]int64{}
-			}
-			m.gpus[cudaDevice{pids.Int[i], devices.Int[i]}] = gpus.Int[i]
-		}
-		return nil
-	})
-}
-
-// readUUIDs reads which GPU is which on any machine.
-func (m *machine) readUUIDs(s scanner, columns map[string][]string) error {
-	m.gpuUUIDs, m.deviceUUIDs = map[int64]string{}, map[cudaDevice]string{}
-	err := scanAll(s, columns, gpuTable, append(ints("id"), textColumns("uuid")...), func(b *block) error {
-		ids, uuids := b.column("id"), b.column("uuid")
-		for i := range b.n {
-			if !ids.Null[i] {
-				m.gpuUUIDs[ids.Int[i]] = string(uuids.Text(i))
+			if m.gpuUUIDs[ids.Int[i]] = uuid; node >= 0 && node < maxPlace {
+				m.gpuNodes[ids.Int[i]] = int32(node)
 			}
 		}
 		return nil
@@ -53,15 +47,30 @@ func (m *machine) readUUIDs(s scanner, columns map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	return scanAll(s, columns, deviceTable, append(ints("pid", "cudaId"), textColumns("uuid")...), func(b *block) error {
-		pids, devices, uuids := b.column("pid"), b.column("cudaId"), b.column("uuid")
+	return scanAny(s, columns, deviceTable, append(ints("pid", "cudaId", "gpuId"), textColumns("uuid")...), func(b *block) error {
+		pids, devices, gpus, uuids := b.column("pid"), b.column("cudaId"), b.column("gpuId"), b.column("uuid")
 		for i := range b.n {
-			if uuid := string(uuids.Text(i)); uuid != "" && !pids.Null[i] && !devices.Null[i] {
-				m.deviceUUIDs[cudaDevice{pids.Int[i], devices.Int[i]}] = uuid
+			uuid := string(uuids.Text(i))
+			if m.addUUID(uuid); pids.Null[i] || devices.Null[i] {
+				continue
+			}
+			device := cudaDevice{pids.Int[i], devices.Int[i]}
+			if uuid != "" {
+				m.deviceUUIDs[device] = uuid
+			}
+			if !gpus.Null[i] {
+				m.gpus[device] = gpus.Int[i]
 			}
 		}
 		return nil
 	})
+}
+
+// addUUID adds what distinguishes a GPU, "" for nothing.
+func (m *machine) addUUID(uuid string) {
+	if uuid != "" {
+		m.uuids = append(m.uuids, uuid)
+	}
 }
 
 // gpuOf identifies the GPU, or the part of one, that a process calls a device: by its UUID

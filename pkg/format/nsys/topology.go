@@ -27,7 +27,7 @@ type cpuInfo struct {
 	} `json:"items"`
 }
 
-// readTopology reads which socket and NUMA node each CPU is in, and the nodes of GPUs.
+// readTopology reads which socket and NUMA node each CPU is in.
 func (c *capture) readTopology(s scanner, columns map[string][]string) error {
 	var info cpuInfo
 	err := eachPair(s, columns, systemTable, func(name, value string) {
@@ -45,7 +45,7 @@ func (c *capture) readTopology(s scanner, columns map[string][]string) error {
 		c.info.Sockets = place(c.info.Sockets, *at.CPU, at.Socket)
 		c.info.Nodes = place(c.info.Nodes, *at.CPU, at.Node)
 	}
-	return c.machine.readNodes(s, columns)
+	return nil
 }
 
 // place puts the place of a CPU, nil for one that is not known, into a list by CPU.
@@ -56,20 +56,6 @@ func place(list []int32, cpu int, at *int) []int32 {
 	list = grown(list, int32(cpu), -1)
 	list[cpu] = int32(*at)
 	return list
-}
-
-// readNodes reads the NUMA node of each of the machine's GPUs.
-func (m *machine) readNodes(s scanner, columns map[string][]string) error {
-	m.gpuNodes = map[int64]int32{}
-	return scanAll(s, columns, gpuTable, ints("id", "numaNodeId"), func(b *block) error {
-		ids, at := b.column("id"), b.column("numaNodeId")
-		for i := range b.n {
-			if !ids.Null[i] && !at.Null[i] && at.Int[i] >= 0 && at.Int[i] < maxPlace {
-				m.gpuNodes[ids.Int[i]] = int32(at.Int[i])
-			}
-		}
-		return nil
-	})
 }
 
 // placeGPUs says of each rank in which NUMA nodes its GPUs are, if all of them are known.

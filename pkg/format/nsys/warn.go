@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -150,61 +149,43 @@ const maxSampled = 1 << 14
 // orphans counts the kernels and graph replays whose launching call is not
 // there, and the rows that it sampled: all, or evenly some of very many.
 func (r *report) orphans() (orphans, sampled int64, err error) {
-	var runs []*spill.Run
-	for n := range r.runs {
-		for _, run := range r.runs[n].events {
-			if kind := eventTables[run.Tag].kind; kind == event.Kernel || kind == event.Graph {
-				runs = append(runs, run)
-			}
-		}
-	}
+	slots := r.bySlot()
 	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
-	parts := min(len(runs), runtime.GOMAXPROCS(0), maxLoaders)
-	lost, seen := make([]int64, parts), make([]int64, parts)
-	err = together(parts, func(k int) (err error) {
-		tracks := r.viewTracks()
-		lost[k], seen[k], err = r.orphansOf(runs[k*len(runs)/parts:(k+1)*len(runs)/parts], tracks, stride)
+	lost, seen := make([]int64, len(slots)), make([]int64, len(slots))
+	err = together(len(slots), func(k int) (err error) {
+		lost[k], seen[k], err = r.orphansOf(slots[k], stride)
 		return err
 	})
-	for k := range parts {
+	for k := range slots {
 		orphans, sampled = orphans+lost[k], sampled+seen[k]
 	}
 	return orphans, sampled, err
 }
 
-// viewTracks returns the tracks for another goroutine.
-func (c *census) viewTracks() []track {
-	views := map[*spill.Index]*spill.Index{nil: nil}
-	tracks := make([]track, len(c.tracks))
-	for n, t := range c.tracks {
-		if _, ok := views[t.calls]; !ok {
-			views[t.calls] = t.calls.View()
+// orphansOf counts, of one row of each stride of every block, those of some processes whose
+// launching call is not there.
+func (r *report) orphansOf(of []*runs, stride int) (orphans, sampled int64, err error) {
+	for _, run := range events(of) {
+		if !eventTables[run.Tag].isWork() {
+			continue
 		}
-		tracks[n] = *t
-		tracks[n].calls = views[t.calls]
+		err := r.store.Scan([]*spill.Run{run}, spill.Columns(colOwner, colCorrelation), run.First, run.Last, func(rows spill.Rows) error {
+			owners, ids := rows[colOwner], rows[colCorrelation]
+			for i := 0; i < len(owners); i += stride {
+				sampled++
+				if _, ok, err := r.tracks[owners[i]].launch(ids[i]); err != nil {
+					return err
+				} else if !ok {
+					orphans++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, 0, err
+		}
 	}
-	return tracks
-}
-
-// orphansOf counts, of one row of each stride, those of runs whose launching call is
-// not there.
-func (r *report) orphansOf(runs []*spill.Run, tracks []track, stride int) (orphans, sampled int64, err error) {
-	set := spill.Columns(colOwner, colCorrelation)
-	err = r.store.Sample(runs, set, stride, func(rows spill.Rows) error {
-		ids := rows[colCorrelation]
-		for i, owner := range rows[colOwner] {
-			sampled++
-			_, ok, err := tracks[owner].launch(ids[i])
-			if err != nil {
-				return err
-			}
-			if !ok {
-				orphans++
-			}
-		}
-		return nil
-	})
-	return orphans, sampled, err
+	return orphans, sampled, nil
 }
 
 // Diagnostics of the profiler that bear on figures, by what is in their text in

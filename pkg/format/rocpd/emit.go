@@ -104,31 +104,13 @@ func (f *file) warn(kernels, gpu int64) {
 	say("only HIP calls and roctx ranges of host threads are read: host stalls are explained by these alone")
 }
 
-// emitter writes the rows of a process into batches.
-type emitter struct {
-	p     *process
-	shift int64 // added to times
-	rows  *spill.Merge
-}
-
-// fill fills a batch with the next rows.
-func (e *emitter) fill(b *event.Batch) error {
-	b.Blank(event.BatchRows, event.BaseCols)
-	n, err := e.rows.Each(event.BatchRows, func(rows spill.Rows, i, n int) error {
-		e.row(b, n, rows, i)
-		return nil
-	})
-	b.Truncate(n)
-	return err
-}
-
-// row makes row k of rows row i of the batch.
-func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) {
-	names, name := e.p.file.r.names, int32(rows[nameAt][k])
+// emit makes row k of rows row i of the batch.
+func (p *process) emit(b *event.Batch, i int, rows spill.Rows, k int) error {
+	names, name, shift := p.file.r.names, int32(rows[nameAt][k]), p.file.r.Head.Reports[p.file.number].Offset-p.file.origin
 	b.Kind.Values[i] = names.kinds[name]
-	b.Start.Values[i], b.End.Values[i] = rows[spill.Key][k]+e.shift, rows[spill.Then][k]+e.shift
-	if e.p.rank >= 0 {
-		b.Rank.Set(i, e.p.rank)
+	b.Start.Values[i], b.End.Values[i] = rows[spill.Key][k]+shift, rows[spill.Then][k]+shift
+	if p.rank >= 0 {
+		b.Rank.Set(i, p.rank)
 	}
 	b.Name.AppendCode(&names.dict, name)
 	if class := names.classes[name]; class >= 0 {
@@ -144,9 +126,10 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) {
 	for c, column := range [...]*event.Ints[int64]{&b.Correlation, where, nil, &b.Bytes, &b.GraphNode, &b.LaunchStart, &b.LaunchEnd, &b.LaunchThread} {
 		if v := rows[spill.Payload+c][k]; column != nil && v != spill.None {
 			if column == &b.LaunchStart || column == &b.LaunchEnd {
-				v += e.shift
+				v += shift
 			}
 			column.Set(i, v)
 		}
 	}
+	return nil
 }

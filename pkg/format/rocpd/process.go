@@ -63,7 +63,7 @@ func (s *span) since(origin int64) (start, end *int64) {
 }
 
 func newProcess(f *file, pid int64) *process {
-	return &process{file: f, pid: pid, rank: -1, writer: spill.NewWriter(f.r.store), row: make(spill.Rows, nameAt+1),
+	return &process{file: f, pid: pid, rank: -1, writer: spill.NewWriter(f.r.Store), row: make(spill.Rows, nameAt+1),
 		nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
 }
 

@@ -3,7 +3,6 @@ package rocpd
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,17 +35,10 @@ const domain = "roctx"
 // Reader reads the events of one or several files. It is an event.Source. A batch is valid
 // until the following call of Next.
 type Reader struct {
-	opt       Options
-	store     *spill.Store
-	header    event.Header
-	paths     []string
-	names     *names
-	processes []*process // in the order in which their rows are handed out
-	known     map[identity]string
-
-	report int // that rows come from now
-	out    *emitter
-	batch  event.Batch
+	spill.Reader
+	opt   Options
+	names *names
+	known map[identity]string
 }
 
 // identity is a process: the hash of its machine, its id, and when it began.
@@ -74,8 +66,8 @@ func Recognise(path string) bool {
 // Open reads files. Their rows are in the reader's store until it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
 	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
-	r := &Reader{opt: opt, paths: paths, report: -1, store: spill.NewStore(opt.Memory / 4), names: newNames(opt.Memory / 4), known: map[identity]string{}}
-	r.header = event.Header{Stage: event.Readers[source], Columns: event.BaseCols, Domains: []string{domain}}
+	r := &Reader{Reader: spill.Reader{Files: paths, Store: spill.NewStore(opt.Memory / 4)}, opt: opt, names: newNames(opt.Memory / 4), known: map[identity]string{}}
+	r.Head = event.Header{Stage: event.Readers[source], Columns: event.BaseCols, Domains: []string{domain}}
 	var nodes []int64
 	for n, path := range paths {
 		f := &file{r: r, path: path, number: n, info: event.Report{File: filepath.Base(path), Recorder: event.Recorder{Source: source}, Platform: event.AMD, Ranks: []int32{}}}
@@ -87,7 +79,7 @@ func Open(paths []string, opt Options) (*Reader, error) {
 		f.describe()
 		nodes = append(nodes, f.node)
 		f.info.Offset = f.origin // until the first one's is known
-		r.header.Reports = append(r.header.Reports, f.info)
+		r.Head.Reports = append(r.Head.Reports, f.info)
 	}
 	if err := r.together(nodes); err != nil {
 		r.Close()
@@ -102,19 +94,21 @@ func (r *Reader) number(f *file) {
 	slices.SortFunc(f.processes, func(a, b *process) int {
 		return cmp.Or(cmp.Compare(a.lowest(), b.lowest()), cmp.Compare(a.pid, b.pid))
 	})
-	next := int32(r.header.NumRanks())
+	next := int32(r.Head.NumRanks())
 	for _, p := range f.processes {
 		if p.kinds[event.Kernel] > 0 {
 			p.rank, next = next, next+1
 		}
+		if p.rows.Rows > 0 {
+			r.Parts = append(r.Parts, spill.Part{Report: f.number, Runs: []*spill.Run{p.rows}, Row: p.emit})
+		}
 	}
-	r.processes = append(r.processes, f.processes...)
 }
 
 // together brings the clocks of files together, and makes sure that those of one machine are
 // of one run: that the spans of their GPU work leave no gap.
 func (r *Reader) together(nodes []int64) error {
-	reports, same := r.header.Reports, []int{}
+	reports, same := r.Head.Reports, []int{}
 	zero := reports[0].Offset
 	for i := range reports {
 		if rep := &reports[i]; nodes[i] == nodes[0] && !r.opt.Separate {
@@ -131,7 +125,7 @@ func (r *Reader) together(nodes []int64) error {
 		rep := &reports[same[n]]
 		if n > 0 && *rep.GPUStart > end {
 			return &event.Error{
-				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time: they are not of one run", r.paths[same[n-1]], r.paths[same[n]]),
+				Msg:    fmt.Sprintf("the GPU work in %s and in %s does not overlap in time: they are not of one run", r.Files[same[n-1]], r.Files[same[n]]),
 				Advice: "give the files of one run; --separate where this is meant",
 			}
 		}
@@ -143,44 +137,4 @@ func (r *Reader) together(nodes []int64) error {
 // problem is an error that names the file and says what to do about it.
 func problem(path, msg, advice string) error {
 	return &event.Error{Msg: path + ": " + msg, Advice: advice}
-}
-
-// Close gives back what the rows took. A second call does nothing.
-func (r *Reader) Close() { r.store.Close() }
-
-// Header describes the files.
-func (r *Reader) Header() *event.Header { return &r.header }
-
-// Paths are the files, in the order of the header's reports.
-func (r *Reader) Paths() []string { return r.paths }
-
-// Report returns the number of the report that the last batch is of.
-func (r *Reader) Report() int { return r.report }
-
-// Next returns the next batch.
-func (r *Reader) Next() (*event.Batch, error) {
-	for {
-		if r.out == nil {
-			if len(r.processes) == 0 {
-				return nil, io.EOF
-			}
-			p := r.processes[0]
-			r.processes, r.report = r.processes[1:], p.file.number
-			if p.rows.Rows == 0 {
-				continue
-			}
-			rows, err := spill.NewMerge(r.store, []*spill.Run{p.rows}, 1)
-			if err != nil {
-				return nil, err
-			}
-			r.out = &emitter{p, r.header.Reports[r.report].Offset - p.file.origin, rows}
-		}
-		if err := r.out.fill(&r.batch); err != nil {
-			return nil, err
-		}
-		if r.batch.Len > 0 {
-			return &r.batch, nil
-		}
-		r.out = nil
-	}
 }

@@ -230,33 +230,6 @@ func decode(b []byte, rows Rows, columns uint64, same []constant) error {
 	return nil
 }
 
-// sample decodes one row of each stride of the columns of a block that are in the set, which
-// are beyond Seq.
-func sample(b []byte, rows Rows, columns uint64, stride int) {
-	n := int(binary.LittleEndian.Uint16(b))
-	b = b[headerSize:]
-	for c := range rows {
-		width, null, low := int(b[0]&^nullable), b[0]&nullable != 0, binary.LittleEndian.Uint64(b[1:])
-		b = b[columnHead:]
-		if columns>>c&1 != 0 {
-			v := rows[c][:0]
-			for i := 0; i < n; i += stride {
-				code := binary.LittleEndian.Uint64(b[i*width:]) & maskOf(width)
-				switch {
-				case !null:
-					v = append(v, int64(code+low))
-				case code == 0:
-					v = append(v, None)
-				default:
-					v = append(v, int64(code+low-1))
-				}
-			}
-			rows[c] = v
-		}
-		b = b[n*width:]
-	}
-}
-
 // constant is the value of all rows of a column, if rows is not 0.
 type constant struct {
 	value int64

@@ -56,7 +56,9 @@ func NewIndex(s *Store, runs []*Run, fanIn int) (*Index, error) {
 		x.add(one)
 		return nil
 	})
-	x.start()
+	for k := range x.layers {
+		x.layers[k].cache = make([]indexBlock, indexBlocks/len(x.layers))
+	}
 	return x, err
 }
 
@@ -91,20 +93,6 @@ func (x *Index) add(r *Run) {
 	for range r.blocks {
 		l.orders = append(l.orders, r.Order)
 	}
-}
-
-// start makes memory for look-ups.
-func (x *Index) start() {
-	for k := range x.layers {
-		x.layers[k].cache = make([]indexBlock, indexBlocks/len(x.layers))
-	}
-}
-
-// View returns the same index for another goroutine.
-func (x *Index) View() *Index {
-	v := &Index{store: x.store, columns: x.columns, layers: slices.Clone(x.layers)}
-	v.start()
-	return v
 }
 
 // mergeUnique makes one run of some, with one row of each Key.

@@ -154,24 +154,6 @@ func (a *entry) before(b *entry) bool {
 	return a.buf.rows[Seq][a.at] < b.buf.rows[Seq][b.at]
 }
 
-// Each calls f for the rows that come next, at most limit of them, with their numbers in rows and
-// among these, and returns how many there were: none after the last.
-func (m *Merge) Each(limit int, f func(rows Rows, i, n int) error) (n int, err error) {
-	for n < limit {
-		_, rows, i, j, err := m.Next(limit - n)
-		if err != nil || i == j {
-			return n, err
-		}
-		for ; i < j; i++ {
-			if err := f(rows, i, n); err != nil {
-				return n, err
-			}
-			n++
-		}
-	}
-	return n, nil
-}
-
 // Next returns the rows i to j, at most limit of them, that come next, and the
 // run that they are of; none after the last. They are valid until the next call.
 func (m *Merge) Next(limit int) (run *Run, rows Rows, i, j int, err error) {

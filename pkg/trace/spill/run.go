@@ -182,29 +182,6 @@ func Columns(columns ...int) (set uint64) {
 // All are all columns.
 const All = uint64(1)<<63 - 1
 
-// Sample hands one row of each stride of every block of runs to fn, with the columns of a set,
-// which are beyond Seq. They are valid until fn returns.
-func (s *Store) Sample(runs []*Run, set uint64, stride int, fn func(rows Rows) error) error {
-	var scratch []byte
-	rows := Rows{}
-	for _, r := range runs {
-		for len(rows) < r.columns {
-			rows = append(rows, nil)
-		}
-		for _, ref := range r.blocks {
-			b, err := s.Get(ref.addr, int(ref.size), &scratch)
-			if err != nil {
-				return err
-			}
-			sample(b, rows[:r.columns], set, stride)
-			if err := fn(rows); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // Scan hands the blocks of runs whose rows may have keys from low to high to
 // fn, with the columns of a set, and Key where Then is one of them. They are
 // valid until fn returns.

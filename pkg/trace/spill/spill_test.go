@@ -200,36 +200,6 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestSample compares a sample with the rows that it is of.
-func TestSample(t *testing.T) {
-	s := NewStore(1 << 30)
-	defer s.Close()
-	runs := write(t, s, random(rand.New(rand.NewPCG(5, 1)), 8, 3*BlockRows))
-	for _, stride := range []int{1, 7, 2 * BlockRows} {
-		var want, got []int64
-		for _, r := range runs {
-			err := s.Scan([]*Run{r}, All, -1<<62, 1<<62, func(rows Rows) error {
-				for i := 0; i < rows.Len(); i += stride {
-					want = append(want, rows[Payload][i], rows[Payload+2][i])
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		err := s.Sample(runs, Columns(Payload, Payload+2), stride, func(rows Rows) error {
-			for i, v := range rows[Payload] {
-				got = append(got, v, rows[Payload+2][i])
-			}
-			return nil
-		})
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("stride %d: %d values, want %d: %v", stride, len(got), len(want), err)
-		}
-	}
-}
-
 // TestIndex finds the first row of each key, and none of keys that are not there.
 func TestIndex(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
