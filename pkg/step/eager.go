@@ -92,8 +92,8 @@ func (r replayed) addEager() {
 	r.copied += b2n(r.eager.copied && r.rule.copies)
 	r.eager.copied = false
 	r.endStep(s.start, s.start)
-	s.at = r.out.insert(r.step.at, s.start)
-	r.setStep(s, name)
+	s.at = r.out.insert(r.step.at, s.start, name)
+	r.setStep(s)
 	r.out.each(s.at, func(b *event.Batch, i int) {
 		if row := r.out.at(s.at); b.Start.Values[i] == s.start && !row.LaunchStart.Valid.Get(s.at.row) {
 			copyLaunch(row, s.at.row, b, i)

@@ -90,10 +90,11 @@ func (o *output) keep(b *event.Batch, i, j int, t int64) {
 	o.tailStart = t
 }
 
-// place appends a row of nulls and returns its place.
-func (o *output) place() pos {
+// place appends a row of a name, else of nulls, and returns its place.
+func (o *output) place(name string) pos {
 	o.seal(event.MaxBatchRows)
 	row := o.last().AppendNulls()
+	o.last().Name.SetLast(name)
 	return pos{o.first + len(o.batches) - 1, row}
 }
 
@@ -147,9 +148,8 @@ func (o *output) untag(p pos, end int64, to pos) {
 	}
 }
 
-// insert puts a row of nulls before the first one after p that starts at t or later, and returns
-// its place.
-func (o *output) insert(p pos, t int64) pos {
+// insert puts such a row before the first one after p that starts at t or later, and returns its place.
+func (o *output) insert(p pos, t int64, name string) pos {
 	i := p.row + 1
 	for n := p.batch - o.first; ; n++ {
 		b := o.batches[n]
@@ -163,6 +163,7 @@ func (o *output) insert(p pos, t int64) pos {
 		rest.AppendRange(b, i, b.Len)
 		b.Truncate(i)
 		row := b.AppendNulls()
+		b.Name.SetLast(name)
 		if b.Len+rest.Len > event.MaxBatchRows {
 			o.batches = slices.Insert(o.batches, n+1, rest)
 		} else {

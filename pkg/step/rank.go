@@ -339,19 +339,18 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end})
 	}
 	r.out.seal(event.BatchRows)
-	s.at = r.out.place()
-	r.setStep(s, name)
+	s.at = r.out.place(name)
+	r.setStep(s)
 	return first
 }
 
-// setStep makes s the open step, whose row is the last of its batch.
-func (r *rank) setStep(s openStep, name string) {
+// setStep makes s the open step.
+func (r *rank) setStep(s openStep) {
 	s.since = min(s.since, s.start)
 	row, i := r.out.at(s.at), s.at.row
 	row.Kind.Set(i, event.Step)
 	row.Start.Set(i, s.start)
 	row.Rank.Set(i, r.id)
-	row.Name.SetLast(name)
 	row.Segment.Set(i, int64(len(r.segments)-1))
 	r.step = s
 	r.patch(&s)

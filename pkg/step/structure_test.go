@@ -244,10 +244,21 @@ func found(t *testing.T, rows []eventtest.Row, opt Options) (starts []int64, war
 		return nil, nil, err
 	}
 	got, err := eventtest.Collect(it)
+	var names, want []string
 	for _, r := range got {
-		if r.Kind == event.Step {
+		switch r.Kind {
+		case event.Step:
 			starts = append(starts, r.Start)
+		case event.Window:
+		default:
+			names = append(names, r.Name)
 		}
+	}
+	for i := range rows {
+		want = append(want, rows[i].Name)
+	}
+	if err == nil && !slices.Equal(names, want) {
+		t.Errorf("names of other rows changed")
 	}
 	return starts, warnings, err
 }

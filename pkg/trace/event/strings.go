@@ -146,7 +146,7 @@ func (c *Strings) slice(i, j int) Strings {
 	if c.Dict != nil {
 		return Strings{Offsets: c.Offsets, Data: c.Data, Dict: c.Dict, Codes: c.Codes[i:j]}
 	}
-	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data}
+	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data[:c.Offsets[j]]} // what is appended follows text j-1
 }
 
 // AppendRange appends rows i to j of src. A column adopts the first Dict

@@ -55,7 +55,11 @@ func TestStrings(t *testing.T) {
 		c.Reset()
 		var want []string
 		for range rng.IntN(8) {
-			switch rng.IntN(5) {
+			switch rng.IntN(6) {
+			case 2:
+				k := rng.IntN(len(want) + 1)
+				c.adopt(nil) // it has offsets
+				c, want = c.slice(0, k), want[:k]
 			case 1:
 				d := dicts[rng.IntN(len(dicts))]
 				code := int32(rng.IntN(len(d.Offsets) - 1))
