@@ -58,7 +58,7 @@ var waitsFor = map[string]string{
 // to go on.
 var bounds = map[string][2]string{
 	idle.Graph.String():    {"between kernels of one graph replay", "'gaps --report pattern' shows before which kernels: fuse those, or let them overlap (programmatic dependent launch)"},
-	idle.Queued.String():   {"between launch and start, where work waits for another stream, a copy or an event", "'gaps --report gaps' shows before which kernels"},
+	idle.Queued.String():   {"between launch and start: what a GPU needs between kernels, or waits for another stream, a copy or an event", "'gaps --report gaps' shows before which kernels"},
 	idle.Tail.String():     {"after the last work recorded in the window", "record more steps"},
 	idle.Untraced.String(): {"before work whose launching call was not recorded", "record CUDA calls, of all threads and processes"},
 }
