@@ -2,11 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
 	"github.com/xrash/smetrics"
 )
 
@@ -64,59 +65,79 @@ var common = []Flag{
 
 func (cmd *Command) allFlags() []Flag { return slices.Concat(cmd.Flags, common) }
 
+// declare returns the flag as the library has it.
+func (f *Flag) declare() cli.Flag {
+	switch value := f.Default.(type) {
+	case nil:
+		return &cli.StringFlag{Name: f.Name}
+	case string:
+		return &cli.StringFlag{Name: f.Name, Value: value}
+	case []string:
+		return &cli.StringSliceFlag{Name: f.Name, Value: cli.NewStringSlice(value...)}
+	case int:
+		return &cli.IntFlag{Name: f.Name, Value: value}
+	case uint64:
+		return &cli.Uint64Flag{Name: f.Name, Value: value}
+	case float64:
+		return &cli.Float64Flag{Name: f.Name, Value: value}
+	case bool:
+		return &cli.BoolFlag{Name: f.Name, Value: value}
+	case time.Duration:
+		return &cli.DurationFlag{Name: f.Name, Value: value}
+	default:
+		panic(fmt.Sprintf("BUG: --%s is a %T", f.Name, value))
+	}
+}
+
 // Flags are the flags of a call.
 type Flags struct {
 	cmd    *Command
-	values map[string]any // of those that were given, each of its flag's type
+	values *cli.Context
 }
 
 // IsSet reports whether a flag was given.
-func (f *Flags) IsSet(name string) bool { return f.values[name] != nil }
-
-// value is what a flag was given, or its default.
-func value[T any](f *Flags, name string) T {
-	v, given := f.values[name].(T)
-	if flag := f.cmd.find(name, false); !given && flag != nil {
-		v, _ = flag.Default.(T)
-	}
-	return v
-}
+func (f *Flags) IsSet(name string) bool { return f.values.IsSet(name) }
 
 // String returns the value of a flag; here and below a flag that the command
 // does not have reads as its type's zero value.
-func (f *Flags) String(name string) string { return value[string](f, name) }
+func (f *Flags) String(name string) string { return f.values.String(name) }
 
 // Strings returns the values of a flag that can be given again.
-func (f *Flags) Strings(name string) []string { return value[[]string](f, name) }
+func (f *Flags) Strings(name string) []string { return f.values.StringSlice(name) }
 
 // Int returns the value of a flag.
-func (f *Flags) Int(name string) int { return value[int](f, name) }
+func (f *Flags) Int(name string) int { return f.values.Int(name) }
 
 // Uint64 returns the value of a flag.
-func (f *Flags) Uint64(name string) uint64 { return value[uint64](f, name) }
+func (f *Flags) Uint64(name string) uint64 { return f.values.Uint64(name) }
 
 // Float returns the value of a flag.
-func (f *Flags) Float(name string) float64 { return value[float64](f, name) }
+func (f *Flags) Float(name string) float64 { return f.values.Float64(name) }
 
 // Bool returns the value of a flag.
-func (f *Flags) Bool(name string) bool { return value[bool](f, name) }
+func (f *Flags) Bool(name string) bool { return f.values.Bool(name) }
 
 // Duration returns the value of a flag.
-func (f *Flags) Duration(name string) time.Duration { return value[time.Duration](f, name) }
+func (f *Flags) Duration(name string) time.Duration { return f.values.Duration(name) }
 
 // Has reports whether the command has a flag.
 func (f *Flags) Has(name string) bool { return f.cmd.find(name, false) != nil }
 
+// Takes reports whether a flag takes a value that its manual lists.
+func (f *Flags) Takes(name, value string) bool {
+	flag := f.cmd.find(name, false)
+	return flag != nil && slices.Contains(flag.Values, value)
+}
+
 // given returns the values that a flag was given.
 func (f *Flags) given(flag *Flag) []string {
-	switch v := f.values[flag.Name].(type) {
-	case nil:
+	if !f.IsSet(flag.Name) {
 		return nil
-	case []string:
-		return v
-	default:
-		return []string{fmt.Sprint(v)}
 	}
+	if _, several := flag.Default.([]string); several {
+		return f.Strings(flag.Name)
+	}
+	return []string{fmt.Sprint(f.values.Value(flag.Name))}
 }
 
 // check refuses values that flags do not take, and outputs that are inputs.
@@ -189,82 +210,53 @@ func (cmd *Command) find(name string, short bool) *Flag {
 	return nil
 }
 
-// parse reads the arguments: flags stand anywhere, up to "--". It refuses flags that there are
-// not, with advice, and values that are not of their types.
-func (c *Call) parse(args []string) error {
-	c.values = map[string]any{}
-	advice := "'" + c.Name + " --help' lists the flags"
+// arrange puts flags ahead of files, which the library wants but people do not,
+// and writes each as --name=value. It refuses flags that there are not, with advice for
+// who called the command by that name.
+func arrange(cmd *Command, name string, args []string) ([]string, error) {
+	if len(args) > 0 && args[len(args)-1] == completeArgument {
+		return args[len(args)-1:], nil
+	}
+	advice := "'" + name + " --help' lists the flags"
+	unknown := func(flag string) error {
+		return Misuse("unknown flag: "+flag, cmd.didYouMean(flag)+advice)
+	}
+	var flags, files []string
+	once := map[string]string{} // of what a second value would replace in silence
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
-			c.Files = append(c.Files, args[i+1:]...)
+			files = append(files, args[i+1:]...)
 			break
 		}
 		if len(a) < 2 || a[0] != '-' {
-			c.Files = append(c.Files, a)
+			files = append(files, a)
 			continue
 		}
-		f, text, has := c.cmd.flagOf(a)
+		f, value, has := cmd.flagOf(a)
 		switch {
 		case f == nil:
 			flag, _, _ := strings.Cut(a, "=")
-			return Misuse("unknown flag: "+flag, c.cmd.didYouMean(flag)+advice)
-		case has:
-		case f.isBool():
-			text = "true"
+			return nil, unknown(flag)
+		case has || f.isBool():
 		case i+1 == len(args):
-			return Misuse("flag needs an argument: "+a, advice)
+			return nil, Misuse("flag needs an argument: "+a, advice)
 		default:
 			i++
-			text = args[i]
+			value, has = args[i], true
 		}
-		before := c.values[f.Name]
-		if first, again := before.(string); again && first != text && (f.List || f.File == Writes) {
-			return Misuse("--"+f.Name+" is given twice: "+first+" and "+text, "give it once; a list has commas")
+		if first, again := once[f.Name]; again && first != value {
+			return nil, Misuse("--"+f.Name+" is given twice: "+first+" and "+value, "give it once; a list has commas")
 		}
-		v, what, err := f.parse(text, before)
-		if err != nil {
-			if what == notTime {
-				advice = "a time has a unit: 500us, 1ms, 1.5s"
-			}
-			return Misuse("--"+f.Name+" "+text+" is "+what, advice)
+		if f.List || f.File == Writes {
+			once[f.Name] = value
 		}
-		c.values[f.Name] = v
+		if has {
+			value = "=" + value
+		}
+		flags = append(flags, "--"+f.Name+value)
 	}
-	return nil
-}
-
-// notTime is what is said of a value that is no time.
-const notTime = "not a time"
-
-// parse returns a value of the flag's type, which of a list is added to those before; or what
-// the text is not.
-func (f *Flag) parse(text string, before any) (v any, what string, err error) {
-	switch f.Default.(type) {
-	case nil, string:
-		return text, "", nil
-	case []string:
-		all, _ := before.([]string)
-		return append(slices.Clip(all), text), "", nil
-	case int:
-		v, err = strconv.Atoi(text)
-		what = "not a whole number"
-	case uint64:
-		v, err = strconv.ParseUint(text, 0, 64)
-		what = "not a whole number"
-	case float64:
-		v, err = strconv.ParseFloat(text, 64)
-		what = "not a number"
-	case bool:
-		v, err = strconv.ParseBool(text)
-		what = "neither true nor false"
-	case time.Duration:
-		v, err = time.ParseDuration(text)
-		what = notTime
-	default:
-		panic(fmt.Sprintf("BUG: --%s is a %T", f.Name, f.Default))
-	}
-	return v, what, err
+	return append(append(flags, "--"), files...), nil
 }
 
 // didYouMean says what does here what a flag of another program does, asks whether the value
@@ -291,8 +283,8 @@ func (cmd *Command) didYouMean(flag string) string {
 	return ""
 }
 
-// closest returns the name that a word is most like, "" where it is like none: by the
-// distance of Jaro and Winkler.
+// closest returns the name that a word is most like, "" where it is like none: by the measure
+// of the library's own suggestions, which has no such limit.
 func closest(word string, names []string) (name string) {
 	best := 0.85 // of 1; two letters that are missing, wrong or changed places in a word of eight leave more
 	for _, n := range names {
@@ -322,4 +314,28 @@ func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
 func (f *Flag) isBool() bool {
 	_, is := f.Default.(bool)
 	return is
+}
+
+// badValue is what the library says of a value that is not of the flag's type.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]+): `)
+
+// valueError says what to do about a value that is not of its flag's type.
+func valueError(cmd *Command, name string, err error) error {
+	advice := "'" + name + " --help' lists the flags"
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Misuse(err.Error(), advice)
+	}
+	what := "not of its type"
+	switch cmd.find(m[2], false).Default.(type) {
+	case time.Duration:
+		what, advice = "not a time", "a time has a unit: 500us, 1ms, 1.5s"
+	case int, uint64:
+		what = "not a whole number"
+	case float64:
+		what = "not a number"
+	case bool:
+		what = "neither true nor false"
+	}
+	return Misuse(fmt.Sprintf("--%s %s is %s", m[2], m[1], what), advice)
 }
