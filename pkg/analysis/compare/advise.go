@@ -52,7 +52,7 @@ func (c *adviser) adviseGraphs() bool {
 		what, before, after = "graph replays", *a.Replays, *b.Replays
 	}
 	c.mitigate("CUDA graph replays are lost. Per step, before and now: %s %s and %s, kernels launched one by one %s and %s, launch calls %s and %s. Find out why the graph is no longer replayed: a shape or batch was not captured, or an operation cannot be.",
-		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.figures[launchCalls].mean), report.Digits(c.target.figures[launchCalls].mean))
+		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.figures[launchCalls].Mean), report.Digits(c.target.figures[launchCalls].Mean))
 	return true
 }
 

@@ -68,7 +68,7 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 	if !s.run.Ranges {
 		lacks = append(lacks, "no NVTX ranges: profile with -t cuda,nvtx to see operations")
 	}
-	if replays := s.figures[graphLaunches].mean; replays > 0 {
+	if replays := s.figures[graphLaunches].Mean; replays > 0 {
 		lacks = append(lacks, "graph replays recorded as a whole: their kernels are in no figure of kernels")
 	}
 	return lacks
@@ -134,8 +134,8 @@ func (c *examiner) examineLengths() {
 
 // wholeGraphs and nodes report whether graph replays were recorded as one row each, or
 // kernel by kernel.
-func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].mean > 0 }
-func (s *side) nodes() bool       { return s.figures[graphKernels].mean > 0 }
+func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].Mean > 0 }
+func (s *side) nodes() bool       { return s.figures[graphKernels].Mean > 0 }
 
 // examineWorkload refuses sides whose steps have other numbers of requests. With
 // matched batches they are equal already.
@@ -212,9 +212,9 @@ func (c *examiner) examineModel() {
 func (s *side) unshared(o *side) float64 {
 	own, all := 0.0, 0.0
 	for name, one := range s.rows[kernels] {
-		all += one.parts[whole].mean
+		all += one.parts[whole].Mean
 		if o.rows[kernels][name] == nil {
-			own += one.parts[whole].mean
+			own += one.parts[whole].Mean
 		}
 	}
 	if all == 0 {

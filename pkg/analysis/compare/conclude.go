@@ -91,7 +91,7 @@ func (c *Comparison) apart() bool {
 
 // delta is by how much a figure changed, us.
 func (c *reader) delta(name string) float64 {
-	d := c.target.figures[name].mean - c.base.figures[name].mean
+	d := c.target.figures[name].Mean - c.base.figures[name].Mean
 	if math.IsNaN(d) {
 		return 0
 	}
@@ -118,7 +118,7 @@ func (r *Row) direction() string {
 // wall time is.
 func (c *reader) balance() stat.Difference {
 	a, b := c.base, c.target
-	x, y := a.figures[balanceOf].est, b.figures[balanceOf].est
+	x, y := a.figures[balanceOf], b.figures[balanceOf]
 	d := stat.Compare(&x, &y)
 	if c.finding.wall.Name == wallP50 && a.samples.runs == 1 && b.samples.runs == 1 {
 		d = a.samples.est.CompareQuantiles(&a.balance, &b.balance, 0.5)

@@ -43,13 +43,13 @@ func (t *tester) compareRows() {
 	t.Kernels = t.sectionRows(kernels)
 	t.Classes = t.sectionRows(classes)
 	t.API = t.sectionRows(calls)
-	t.Causes = idleRows(t.itemRows(idleTimes, func(s *side) map[string]*item { return s.causes }))
-	t.Idle = idleRows(t.sectionRows(idleTimes))
+	t.Causes = t.idleRows(causeTimes)
+	t.Idle = t.idleRows(idleTimes)
 	t.compareWhys()
 	t.Wait, t.Held = []WaitRow{}, []IdleRow{}
 	if t.hasWaits() {
 		t.Wait = t.waitRows()
-		t.Held = idleRows(t.itemRows(idleTimes, func(s *side) map[string]*item { return s.held }))
+		t.Held = t.idleRows(heldTimes)
 		t.Summary = append(t.Summary, figure(waitTime), figure(workTime), figure(hostHeld), figure(imbalanceTime))
 	}
 	t.Rare = t.rareRows()
@@ -119,7 +119,7 @@ func status(a, b *float64) string {
 func (t *tester) figureRow(name string) Row {
 	r := Row{Name: name}
 	base := t.base.figures[name]
-	var target *value
+	var target *stat.Estimate
 	if t.target != nil {
 		target = new(t.target.figures[name])
 	}
@@ -129,23 +129,16 @@ func (t *tester) figureRow(name string) Row {
 
 // sectionRows compares the rows of a section, the largest change first.
 func (t *tester) sectionRows(section int) []Row {
-	return t.itemRows(section, func(s *side) map[string]*item { return s.rows[section] })
-}
-
-// itemRows compares items of both sides, the largest change first.
-func (t *tester) itemRows(section int, of func(*side) map[string]*item) []Row {
 	rows := []Row{}
-	var others map[string]*item
+	base, others := t.base.rows[section], map[string]*item{}
 	if t.target != nil {
-		others = of(t.target)
+		others = t.target.rows[section]
 	}
-	for name, base := range of(t.base) {
-		rows = append(rows, t.row(section, name, base, others[name]))
+	for name, one := range base {
+		rows = append(rows, t.row(section, name, one, others[name]))
 	}
-	for name, target := range others {
-		if of(t.base)[name] == nil {
-			rows = append(rows, t.row(section, name, nil, target))
-		}
+	for _, name := range lacking(others, base) {
+		rows = append(rows, t.row(section, name, nil, others[name]))
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
@@ -174,7 +167,7 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	if target != nil {
 		r.TargetCount = &target.count
 	}
-	if section != operations && section != idleTimes && section != whyTimes {
+	if section != operations && !isIdle(section) {
 		return r
 	}
 	// Of idle time these are its parts between and within steps.
@@ -191,23 +184,23 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 }
 
 // part compares a part of a row.
-func (t *tester) part(base, target *value) *Part {
+func (t *tester) part(base, target *stat.Estimate) *Part {
 	var r Row
 	t.fill(&r, base, target)
 	return &Part{r.Baseline, r.Target, r.Delta, r.CI}
 }
 
 // fill compares two values, of which the missing one is 0.
-func (t *tester) fill(r *Row, base, target *value) {
+func (t *tester) fill(r *Row, base, target *stat.Estimate) {
 	r.Baseline, r.Target = known(base), known(target)
-	for _, v := range []*value{base, target} {
-		if v != nil && v.est.Known() && (r.Noise == nil || *r.Noise < v.est.Apart()) {
-			r.Noise = number(v.est.Apart())
+	for _, v := range []*stat.Estimate{base, target} {
+		if v != nil && v.Known() && (r.Noise == nil || *r.Noise < v.Apart()) {
+			r.Noise = number(v.Apart())
 		}
 	}
 	if t.target == nil {
-		if half := base.est.Half(); base.est.Known() {
-			r.BaselineCI = &Interval{base.mean - half, base.mean + half}
+		if half := base.Half(); base.Known() {
+			r.BaselineCI = &Interval{base.Mean - half, base.Mean + half}
 		}
 		return
 	}
@@ -217,9 +210,9 @@ func (t *tester) fill(r *Row, base, target *value) {
 	if target == nil {
 		target = t.target.samples.nothing()
 	}
-	d := stat.Unknown(target.mean - base.mean)
+	d := stat.Unknown(target.Mean - base.Mean)
 	if t.Comparable {
-		d = stat.Compare(&base.est, &target.est)
+		d = stat.Compare(base, target)
 	}
 	t.difference(r, d)
 }
@@ -263,9 +256,9 @@ func number(v float64) *float64 {
 }
 
 // known is the mean of a value, nil where there is none.
-func known(v *value) *float64 {
+func known(v *stat.Estimate) *float64 {
 	if v == nil {
 		return nil
 	}
-	return number(v.mean)
+	return number(v.Mean)
 }

@@ -67,7 +67,7 @@ func (t *tester) common() (all []*common) {
 	for i := range t.Operations {
 		c := &common{row: &t.Operations[i]}
 		a, b := t.base.rows[operations][c.row.Name], t.target.rows[operations][c.row.Name]
-		if a == nil || b == nil || min(a.present, b.present) < commonSteps || !(a.parts[self].mean > 0) || !(b.parts[self].mean > 0) {
+		if a == nil || b == nil || min(a.present, b.present) < commonSteps || !(a.parts[self].Mean > 0) || !(b.parts[self].Mean > 0) {
 			continue
 		}
 		for k, one := range []*item{a, b} {

@@ -40,7 +40,7 @@ type Spread struct {
 
 // pair returns the figures of a side.
 func (s *side) pair() *Figures {
-	get := func(name string) *float64 { return number(s.figures[name].mean) }
+	get := func(name string) *float64 { return number(s.figures[name].Mean) }
 	f := &Figures{
 		Name: s.run.Name, Method: s.run.Method, Ranks: len(s.run.ranks), GPUs: s.gpus(), Steps: s.samples.n,
 		Wall: get(wall), Busy: get(busyTime), Idle: get(idleTime), Duration: get(duration),

@@ -153,10 +153,10 @@ type IdleRow struct {
 	InterStep *Part `json:"inter_step"`
 }
 
-// idleRows makes rows of idle time of what their names stand for.
-func idleRows(of []Row) []IdleRow {
+// idleRows compares the rows of idle time of a section, by what their names stand for.
+func (t *tester) idleRows(section int) []IdleRow {
 	rows := []IdleRow{}
-	for _, r := range of {
+	for _, r := range t.sectionRows(section) {
 		n := parseIdleName(r.Name)
 		one := IdleRow{
 			InterStep: r.Self, InStep: r.Exposed, Cause: n.cause,

@@ -11,22 +11,20 @@ import (
 type side struct {
 	run     *Run
 	samples *sampleTable
-	figures map[string]value // summary and counts, by name
-	walls   stat.Sequence    // periods, for their quantiles
-	gaps    stat.Sequence    // what is positive of the time to the next step
-	balance stat.Sequence    // idle time and waits with a host cause less GPU work and imbalance
-	rows    [numSections]map[string]*item
-	causes  map[string]*item  // idle time by cause
-	held    map[string]*item  // idle time and waits in collectives by cause
+	figures map[string]stat.Estimate // summary and counts, by name
+	walls   stat.Sequence            // periods, for their quantiles
+	gaps    stat.Sequence            // what is positive of the time to the next step
+	balance stat.Sequence            // idle time and waits with a host cause less GPU work and imbalance
+	rows    [numRows]map[string]*item
 	was     map[string]string // what the run itself calls an operation, where the rows have another name
 }
 
 // item is a row of one run.
 type item struct {
-	parts   [numParts]value // us per rank-step
-	count   float64         // per rank-step
-	present float64         // share of the rank-steps
-	slowest float64         // of operations: self of the rank on which it takes longest
+	parts   [numParts]stat.Estimate // us per rank-step
+	count   float64                 // per rank-step
+	present float64                 // share of the rank-steps
+	slowest float64                 // of operations: self of the rank on which it takes longest
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
 	rare           bool // it comes in few steps, or takes most of its time in few
@@ -41,7 +39,7 @@ const (
 )
 
 // part is a part of an item, nil where that is missing.
-func (i *item) part(k int) *value {
+func (i *item) part(k int) *stat.Estimate {
 	if i == nil {
 		return nil
 	}
@@ -88,18 +86,18 @@ func measure(c choice, longer float64) *side {
 	s := measureFigures(c, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	itself := func(name string) string { return name }
-	for section := range s.rows {
+	for section := range numSections {
 		s.rows[section] = s.items(section, s.keys(section, itself))
 	}
 	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
-	s.causes = s.items(idleTimes, causes)
+	s.rows[causeTimes] = s.items(causeTimes, causes)
 	waits := s.keys(waitTimes, itself)
 	s.measureParts(causes, waits)
 	if s.waits() {
 		for cause, keys := range waits {
 			causes[cause] = append(causes[cause], keys...)
 		}
-		s.held = s.items(idleTimes, causes)
+		s.rows[heldTimes] = s.items(heldTimes, causes)
 	}
 	return s
 }
@@ -159,7 +157,7 @@ const phaseFigures = 3
 // measureFigures computes the figures of the chosen steps without the rows that go by name: the
 // first n of stepFigures.
 func measureFigures(c choice, longer float64, n int) *side {
-	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]value{}}
+	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}}
 	for _, f := range stepFigures[:n] {
 		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
 	}
@@ -240,17 +238,17 @@ func (t *times) add(p int32, e entry, once bool) {
 
 // item makes a row of what entries add up to, which is used up.
 func (s *side) item(section int, t *times) *item {
-	one := &item{count: s.average(t.count)}
+	one := &item{count: stat.Mean(t.count)}
 	one.parts[whole] = s.samples.estimate(t.total, us)
 	for _, n := range t.count {
 		if n > 0 {
 			one.present += 1 / float64(len(t.count))
 		}
 	}
-	switch section {
-	case operations:
+	switch {
+	case section == operations:
 		s.operation(one, t)
-	case idleTimes, whyTimes:
+	case isIdle(section):
 		one.parts[self] = s.samples.estimate(t.self, us)
 		for p := range t.total {
 			t.total[p] -= t.self[p]
@@ -284,12 +282,6 @@ func (s *side) slowest(name string) float64 {
 		return one.slowest
 	}
 	return 0
-}
-
-// average is the weighted mean over all positions.
-func (s *side) average(x []float64) float64 {
-	s.samples.add(x)
-	return s.samples.mean
 }
 
 // quantile returns a quantile of what is in ns, in us, nil where it is nowhere.

@@ -17,6 +17,18 @@ const (
 	numSections
 )
 
+// Rows that are made of several names of these.
+const (
+	causeTimes = numSections + iota // idle time by cause
+	heldTimes                       // idle time and waits in collectives by cause
+	numRows
+)
+
+// isIdle reports whether rows of a section are idle time.
+func isIdle(section int) bool {
+	return section == idleTimes || section == whyTimes || section == causeTimes || section == heldTimes
+}
+
 // others is the name of all those that there are too many of.
 const others = "(others)"
 

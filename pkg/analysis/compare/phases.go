@@ -30,10 +30,10 @@ func (s *side) phase() *PhaseFigures {
 		return nil
 	}
 	f := &PhaseFigures{
-		Steps: s.samples.n, Wall: number(s.figures[wall].mean),
-		Busy: number(s.figures[busyTime].mean), Idle: number(s.figures[idleTime].mean),
+		Steps: s.samples.n, Wall: number(s.figures[wall].Mean),
+		Busy: number(s.figures[busyTime].Mean), Idle: number(s.figures[idleTime].Mean),
 	}
-	f.TotalIdle = number(s.figures[idleTime].mean * float64(f.Steps))
+	f.TotalIdle = number(s.figures[idleTime].Mean * float64(f.Steps))
 	return f
 }
 

@@ -37,8 +37,10 @@ func (c *Comparison) rename() {
 	}
 	if len(now) > 0 {
 		rekey(a, now)
-		for _, rows := range []map[string]*item{c.base.rows[idleTimes], c.base.rows[whyTimes], c.base.causes, c.base.held} {
-			rekey(rows, now)
+		for section, rows := range c.base.rows {
+			if isIdle(section) {
+				rekey(rows, now)
+			}
 		}
 	}
 }

@@ -32,11 +32,9 @@ type sampleTable struct {
 	runOf []int32 // by slot
 
 	// Room that estimates share: so a table is for one goroutine.
-	est   stat.Estimator
-	all   []sums    // by group
-	count float64   // of samples in all of them
-	mean  float64   // of these
-	u     []float64 // by bin
+	est stat.Estimator
+	all []sums    // by group
+	u   []float64 // by bin
 }
 
 // sums is a sum over samples of a group and their number; and their mean, and what a sample
@@ -114,61 +112,38 @@ func (s *sampleTable) putInBins() {
 	}
 }
 
-// value is a figure of one run.
-type value struct {
-	mean float64 // NaN where there is none
-	est  stat.Estimate
-}
-
 // estimate returns the mean of x, by sample, times scale. Samples that are NaN do not
 // count; with fewer than stat.MinSamples others nothing is known of its uncertainty.
-func (s *sampleTable) estimate(x []float64, scale float64) value {
-	s.add(x)
-	v := value{mean: s.mean * scale}
-	s.contribute(x, scale)
-	v.est = s.uncertain(v.mean)
-	if s.count < stat.MinSamples {
-		v.est.N = 0
-	}
-	return v
-}
-
-// add adds x up by group.
-func (s *sampleTable) add(x []float64) {
+func (s *sampleTable) estimate(x []float64, scale float64) stat.Estimate {
 	clear(s.all)
+	sum, count := 0.0, 0.0
 	for p, v := range x {
 		if v == v {
 			a := &s.all[s.group[p]]
-			a.sum += v
-			a.n++
+			a.sum, a.n = a.sum+v, a.n+1
+			sum, count = sum+v, count+1
 		}
 	}
-	sum := 0.0
-	s.count = 0
-	for g := range s.all {
-		sum, s.count = sum+s.all[g].sum, s.count+s.all[g].n
-	}
-	s.mean = sum / s.count
-}
-
-// contribute says how much the samples of each bin contribute to the mean of x, which
-// was added up, beyond their share.
-func (s *sampleTable) contribute(x []float64, scale float64) {
-	clear(s.u)
 	for g := range s.all {
 		a := &s.all[g]
-		a.mean, a.part = a.sum/a.n, scale/s.count
+		a.mean, a.part = a.sum/a.n, scale/count
 		if s.c.matched && a.n > 1 {
 			// The mean of each batch has taken a degree of freedom.
 			a.part *= math.Sqrt(a.n / (a.n - 1))
 		}
 	}
-	for p, y := range x {
-		if y == y {
+	clear(s.u)
+	for p, v := range x {
+		if v == v {
 			a := &s.all[s.group[p]]
-			s.u[s.bin[p]] += (y - a.mean) * a.part
+			s.u[s.bin[p]] += (v - a.mean) * a.part
 		}
 	}
+	e := s.uncertain(sum / count * scale)
+	if count < stat.MinSamples {
+		e.N = 0
+	}
+	return e
 }
 
 // uncertain makes an estimate of a mean to which the bins have contributed u.
@@ -179,10 +154,10 @@ func (s *sampleTable) uncertain(mean float64) stat.Estimate {
 	return s.est.Influence(mean, s.u, float64(s.slots))
 }
 
-// nothing is the value of a row that the run does not have.
-func (s *sampleTable) nothing() *value {
+// nothing is the estimate of a row that the run does not have.
+func (s *sampleTable) nothing() *stat.Estimate {
 	clear(s.u)
-	return &value{est: s.uncertain(0)}
+	return new(s.uncertain(0))
 }
 
 // perBin returns the mean of x in each bin.

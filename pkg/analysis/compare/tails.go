@@ -76,7 +76,7 @@ func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Differenc
 	if p < tailQuantile {
 		return d
 	}
-	wallA, wallB := t.base.figures[wall].est, t.target.figures[wall].est
+	wallA, wallB := t.base.figures[wall], t.target.figures[wall]
 	together := int(math.Round(max(wallA.Steps/wallA.Effective(), wallB.Steps/wallB.Effective())))
 	v, w := a.largest(a.each(wallOf)), b.largest(b.each(wallOf))
 	tail := stat.CompareTops(v, w, p, together)

@@ -74,7 +74,7 @@ func (c *tester) compareWhys() {
 			c.warn("%s has no record of %s: why its launching threads stalled is known only in part", s.run.Name, missing)
 		}
 	}
-	c.IdleWhy = idleRows(c.sectionRows(whyTimes))
+	c.IdleWhy = c.idleRows(whyTimes)
 	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
 		return
 	}
