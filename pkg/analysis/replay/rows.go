@@ -339,23 +339,19 @@ func (t *Trace) Missing(s Scenario) string {
 		k := slices.Index(t.names.globs, glob)
 		return glob == "" || slices.ContainsFunc(t.names.all, func(n name) bool { return n.isRange == isRange && n.fits>>k&1 != 0 })
 	}
+	recorded := slices.ContainsFunc(t.header.RankNumbers(), func(rank int32) bool { // what the operating system says of threads
+		return t.header.Records(event.OS, rank) || t.header.Records(event.Run, rank)
+	})
 	for _, c := range s.Changes {
 		switch {
 		case c.folded:
-		case c.what == limitTime && !t.recordsWhy(), c.what == whyHost && !t.recordsWhy() && !slices.ContainsFunc([]idle.Why{idle.Profiler, idle.QueueFull, idle.Load, idle.Unknown}, func(w idle.Why) bool { return matches(c.glob, w.String()) }):
+		case c.what == limitTime && !recorded, c.what == whyHost && !recorded && !slices.ContainsFunc([]idle.Why{idle.Profiler, idle.QueueFull, idle.Load, idle.Unknown}, func(w idle.Why) bool { return matches(c.glob, w.String()) }):
 			return "why host threads do not go on was not recorded: " + c.String()
 		case c.what != whyHost && !(has(c.glob, c.what == rangeTime) && has(c.within, true)):
 			return "nothing in the trace has such a name: " + c.String()
 		}
 	}
 	return ""
-}
-
-// recordsWhy reports whether calls of the operating system were recorded, or when threads were on a CPU.
-func (t *Trace) recordsWhy() bool {
-	return slices.ContainsFunc(t.header.RankNumbers(), func(rank int32) bool {
-		return t.header.Records(event.OS, rank) || t.header.Records(event.Run, rank)
-	})
 }
 
 // globsOf are the globs of names in changes.
