@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -153,7 +154,9 @@ func ofStep(points []point) int {
 
 // pairs returns what lanes a and b ran in common over the whole run, thinned out.
 func (m *Match) pairs(a, b, shift int) (all []pair) {
-	x, y := m.witnesses(m.points(a)), m.points(b)
+	x, _ := m.sample(a, math.MaxInt64)
+	y, _ := m.sample(b, math.MaxInt64)
+	x = m.witnesses(x)
 	n := 0
 	for name, of := range x {
 		n += min(len(of), len(y[name]))
@@ -166,19 +169,8 @@ func (m *Match) pairs(a, b, shift int) (all []pair) {
 			}
 		})
 	}
-	slices.SortFunc(all, func(p, q pair) int { return int(max(-1, min(1, p.t-q.t))) })
+	slices.SortFunc(all, func(p, q pair) int { return cmp.Compare(p.t, q.t) })
 	return all
-}
-
-// points returns all collectives of a lane by name.
-func (m *Match) points(k int) samples {
-	s := samples{}
-	c := newCursor(k, &m.Lanes[k], Clock{})
-	var e entry
-	for c.next(&e) {
-		s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
-	}
-	return s
 }
 
 // fitClock finds the clock by what two lanes ran in common, and the slack that it leaves: three
@@ -290,10 +282,7 @@ func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
 			eachNear(ends[0], ends[1], spacing(ends[0])/4, func(by int64) { d = append(d, by) })
 			if len(d) >= minTogether && 100*len(d) >= togetherShare*min(len(ends[0]), len(ends[1])) {
 				c.Offset = median(d)
-				for i := range d {
-					d[i] = max(d[i]-c.Offset, c.Offset-d[i])
-				}
-				if slack = slackShare * median(d); slack <= apartMost {
+				if slack = slackShare * deviation(d); slack <= apartMost {
 					c.Offset += m.clocks[a].Offset
 					return c, slack, true
 				}

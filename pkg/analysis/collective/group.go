@@ -70,8 +70,8 @@ type point struct {
 // samples are the first collectives of a lane, by name.
 type samples map[int32][]point
 
-// sample reads the first collectives of each name of a lane, and how many there are.
-func (m *Match) sample(k int) (samples, map[int32]int64) {
+// sample reads the first collectives of each name of a lane, so many at most, and how many there are.
+func (m *Match) sample(k int, most int64) (samples, map[int32]int64) {
 	s, counts := samples{}, map[int32]int64{}
 	c := newCursor(k, &m.Lanes[k], Clock{})
 	var e entry
@@ -79,7 +79,7 @@ func (m *Match) sample(k int) (samples, map[int32]int64) {
 		if e.Allreduce {
 			m.reduce[e.Name] = true
 		}
-		if counts[e.Name]++; counts[e.Name] <= maxSample {
+		if counts[e.Name]++; counts[e.Name] <= most {
 			s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
 		}
 	}

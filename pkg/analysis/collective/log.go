@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -204,12 +205,7 @@ func (a *account) drain(f func(Part)) {
 	a.touched, a.sum = a.touched[:0], 0
 }
 
-func (a *account) clear() {
-	for _, key := range a.touched {
-		a.ns[key-Unknown] = 0
-	}
-	a.touched, a.sum = a.touched[:0], 0
-}
+func (a *account) clear() { a.drain(func(Part) {}) }
 
 // split divides ns over the account in proportion, largest remainders first, of equal ones the
 // lower key; all of it is Unknown where the account holds nothing. It appends to parts, in
@@ -234,15 +230,7 @@ func (a *account) split(parts []Part, ns int64) []Part {
 		parts = append(parts, Part{key, whole})
 		left -= whole
 	}
-	slices.SortStableFunc(rest, func(x, y remainder) int {
-		switch {
-		case x.rest > y.rest:
-			return -1
-		case x.rest < y.rest:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(rest, func(x, y remainder) int { return cmp.Compare(y.rest, x.rest) })
 	for _, r := range rest[:left] {
 		parts[r.at].Ns++
 	}

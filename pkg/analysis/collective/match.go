@@ -36,7 +36,7 @@ func New(lanes []Lane) *Match {
 	of, counts := make([]samples, n), make([]map[int32]int64, n)
 	for k := range lanes {
 		m.groupOf[k] = map[int32]int{}
-		of[k], counts[k] = m.sample(k)
+		of[k], counts[k] = m.sample(k, maxSample)
 	}
 	m.align(of)
 	m.group(of)
@@ -163,13 +163,13 @@ type slot struct {
 // matcher is the state of Each.
 type matcher struct {
 	*Match
-	heads  startHeap
+	heads  ordered[*ahead]
 	queues []*queue
 	slots  [][]slot // by lane and name
 	// expiry is when the first one that waits has no match any more, at the earliest.
 	expiry  int64
 	slack   int64 // the largest one
-	events  eventHeap
+	events  ordered[*Meeting]
 	free    []*Meeting
 	places  []*places // by lane
 	viewers []viewer
@@ -287,14 +287,10 @@ func (x *matcher) add(e *entry) {
 
 // slotOf returns the place of a collective's lane, which may be a new one.
 func (x *matcher) slotOf(e *entry) *slot {
-	if n := int(e.Name); n >= len(x.slots[e.lane]) {
-		x.slots[e.lane] = slices.Grow(x.slots[e.lane], n+1)[:n+1]
-	}
-	at := &x.slots[e.lane][e.Name]
-	if !at.known {
+	if int(e.Name) >= len(x.slots[e.lane]) || !x.slots[e.lane][e.Name].known {
 		x.open(x.groupOf[e.lane][e.Name], e.Name)
 	}
-	return at
+	return &x.slots[e.lane][e.Name]
 }
 
 // open has the lanes of a group have a place for their collectives of a name.
@@ -371,14 +367,13 @@ func (x *matcher) estimate(g int, e *entry) {
 	least, ok := x.place[e.lane][at]
 	ev := x.event(g, e)
 	ev.add(e)
-	if x.Groups[g].Size == 1 {
-		heap.Push(&x.events, ev)
-		return
-	}
-	if ev.unmatched = !ok; ok {
+	switch {
+	case x.Groups[g].Size == 1:
+	case ok:
 		ev.Estimated = true
 		ev.Members[0].Wait = e.End - e.Start - least
-	} else {
+	default:
+		ev.unmatched = true
 		x.Groups[g].Unmatched++
 	}
 	heap.Push(&x.events, ev)
@@ -428,35 +423,23 @@ type ahead struct {
 	entry  entry
 }
 
-type startHeap []*ahead
-
-func (h startHeap) Len() int { return len(h) }
-func (h startHeap) Less(i, j int) bool {
-	a, b := &h[i].entry, &h[j].entry
-	return a.Start < b.Start || a.Start == b.Start && a.lane < b.lane
-}
-func (h startHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *startHeap) Push(v any)   { *h = append(*h, v.(*ahead)) }
-func (h *startHeap) Pop() any {
-	old := *h
-	v := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return v
+func (a *ahead) before(b *ahead) bool {
+	return a.entry.Start < b.entry.Start || a.entry.Start == b.entry.Start && a.entry.lane < b.entry.lane
 }
 
-type eventHeap []*Meeting
-
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	if h[i].end != h[j].end {
-		return h[i].end < h[j].end
-	}
-	a, b := &h[i].Members[0], &h[j].Members[0]
-	return a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index
+func (ev *Meeting) before(o *Meeting) bool {
+	a, b := &ev.Members[0], &o.Members[0]
+	return ev.end < o.end || ev.end == o.end && (a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index)
 }
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(v any)   { *h = append(*h, v.(*Meeting)) }
-func (h *eventHeap) Pop() any {
+
+// ordered is a heap, the first of which comes before all others.
+type ordered[T interface{ before(T) bool }] []T
+
+func (h ordered[T]) Len() int           { return len(h) }
+func (h ordered[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h ordered[T]) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *ordered[T]) Push(v any)        { *h = append(*h, v.(T)) }
+func (h *ordered[T]) Pop() any {
 	old := *h
 	v := old[len(old)-1]
 	*h = old[:len(old)-1]
