@@ -166,7 +166,7 @@ func (r *rank) settle() {
 		to := &r.gaps.credit
 		near.Find(e.at)
 		if near.Step < w.Steps.Len() && near.Start <= e.at {
-			to = r.creditOf(near.Step)
+			to = r.steps.creditOf(near.Step)
 			if e.ended >= w.Segments[w.Steps.At(near.Step).Segment].End {
 				if e.ended < last {
 					to.hostTail += e.ns

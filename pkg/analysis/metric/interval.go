@@ -25,7 +25,7 @@ type series struct {
 // addRank adds steps of a rank, in order.
 func (s *series) addRank(r *rank, steps []int) {
 	i := 0
-	for _, t := range r.among(steps) {
+	for _, t := range r.steps.among(steps) {
 		s.samples[i*len(s.samples)/len(steps)].add(t, r)
 		i++
 	}

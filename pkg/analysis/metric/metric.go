@@ -187,7 +187,7 @@ func (c *computer) dropUnclear() {
 // dropSteps has the rank be one without steps, whose window is known all the same.
 func (r *rank) dropSteps() {
 	r.apart = r.aggregate(WindowBenchmark)
-	r.walk.RankSteps, r.gaps, r.credits = step.RankSteps{Rank: r.id}, tally{}, nil
+	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
 }
 
 // computer is the state of Compute.

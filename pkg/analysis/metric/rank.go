@@ -35,7 +35,6 @@ type rank struct {
 	credited
 	markers markers
 	name    int // index in rules.prep of the text of prep, past the end: none yet
-	named   int // steps before this one have no preparation of that name
 	seen    seen
 	names   event.Memo[int32] // numbers of collectives
 
@@ -49,7 +48,6 @@ type credited struct {
 	// causesUnknown tells that it has collectives, of which none was matched.
 	causesUnknown bool
 	near          step.Cursor // in which the last wait began that was credited, or after
-	credits       []credit    // by step, nil where none has any
 }
 
 // totals are what the slices before come to: those of the trace's window, of the period
@@ -57,10 +55,17 @@ type credited struct {
 // between segments.
 type totals struct {
 	trace   tally
-	steps   spill.Packed[tally, *tally] // as RankSteps.Steps, without credits
+	steps   tallies
 	pending tally
 	gaps    tally
 	apart   tally // of the window, where its steps could not be identified
+}
+
+// tallies are those of the steps of a rank, as RankSteps.Steps.
+type tallies struct {
+	spill.Packed[tally, *tally]          // without credits
+	credits                     []credit // by step, nil where none has any
+	named                       int      // steps before this one have no input preparation of the name that counts
 }
 
 // newRank returns a rank of which nothing was measured, with its first slice open.
@@ -304,12 +309,12 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 		return
 	}
 	if name < r.name { // until now there was none of this name
-		r.name, r.named = name, r.steps.Len()-1
+		r.name, r.steps.named = name, r.steps.Len()-1
 		r.did[preparing] = union{Growing: stat.Empty}
 		for _, t := range []*tally{&r.acc, &r.trace, &r.pending, &r.gaps} {
 			t.during[preparing] = overlap{}
 		}
-		if r.named >= 0 {
+		if r.steps.named >= 0 {
 			r.steps.Last().during[preparing] = overlap{}
 		}
 	}
@@ -318,16 +323,16 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 
 // between goes through the steps at from and after it, up to to and without it: the index of each,
 // and its tally, which is valid until the next one.
-func (r *rank) between(from, to int) iter.Seq2[int, *tally] {
+func (l *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
-		reader := r.steps.Reader()
+		reader := l.Reader()
 		for k := from; k < to; k++ {
 			t := *reader.At(k)
-			if k < r.named {
+			if k < l.named {
 				t.during[preparing] = overlap{}
 			}
-			if r.credits != nil {
-				t.add(&tally{credit: r.credits[k]})
+			if l.credits != nil {
+				t.add(&tally{credit: l.credits[k]})
 			}
 			if !yield(k, &t) {
 				return
@@ -337,13 +342,13 @@ func (r *rank) between(from, to int) iter.Seq2[int, *tally] {
 }
 
 // among is between for the steps at some indices, which ascend.
-func (r *rank) among(steps []int) iter.Seq2[int, *tally] {
+func (l *tallies) among(steps []int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
 		if len(steps) == 0 {
 			return
 		}
 		next := 0
-		for k, t := range r.between(steps[0], steps[len(steps)-1]+1) {
+		for k, t := range l.between(steps[0], steps[len(steps)-1]+1) {
 			if k != steps[next] {
 				continue
 			}
@@ -355,9 +360,9 @@ func (r *rank) among(steps []int) iter.Seq2[int, *tally] {
 }
 
 // creditOf is what is known only at the end of a step.
-func (r *rank) creditOf(step int) *credit {
-	if r.credits == nil {
-		r.credits = make([]credit, r.steps.Len())
+func (l *tallies) creditOf(step int) *credit {
+	if l.credits == nil {
+		l.credits = make([]credit, l.Len())
 	}
-	return &r.credits[step]
+	return &l.credits[step]
 }

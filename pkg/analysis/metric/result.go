@@ -353,7 +353,7 @@ func (r *rank) aggregate(window string) tally {
 	}
 	var sum tally
 	from, to := r.walk.BenchmarkSteps()
-	for _, t := range r.between(from, to) {
+	for _, t := range r.steps.between(from, to) {
 		sum.add(t)
 	}
 	if r.walk.Benchmark() < 0 {
@@ -366,7 +366,7 @@ func (r *rank) aggregate(window string) tally {
 // number.
 func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
-	for k, t := range r.between(from, to) {
+	for k, t := range r.steps.between(from, to) {
 		if r.walk.Steps.At(k).Phase == p {
 			sum.add(t)
 			steps++

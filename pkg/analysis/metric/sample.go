@@ -15,7 +15,7 @@ type Sample struct {
 func samples(ranks []*rank) (all []Sample) {
 	for _, r := range ranks {
 		from, to := r.walk.BenchmarkSteps()
-		for k, t := range r.between(from, to) {
+		for k, t := range r.steps.between(from, to) {
 			var f figures
 			f.add(t, r)
 			all = append(all, Sample{r.id, k, len(r.gpus), f.capacity, f.busy, f.exposed, f.waits})

@@ -49,7 +49,7 @@ func steady(ranks []*rank) *Steady {
 	var period, kernels, whole int64
 	var gaps []int64
 	for _, r := range ranks {
-		for k, t := range r.among(r.walk.Steady()) {
+		for k, t := range r.steps.among(r.walk.Steady()) {
 			one := r.walk.Steps.At(k)
 			s.Steps++
 			period += one.Period()

@@ -90,7 +90,7 @@ func (r *rank) creditWait(w *collective.Member) {
 		if near.Start >= all.To {
 			break
 		}
-		r.creditIn(r.creditOf(near.Step), all, host, stat.Span{From: near.Start, To: near.Until})
+		r.creditIn(r.steps.creditOf(near.Step), all, host, stat.Span{From: near.Start, To: near.Until})
 		if near.Until >= all.To {
 			break
 		}

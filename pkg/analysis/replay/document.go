@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
@@ -13,8 +12,9 @@ func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
 	s.Say("A step takes %s now, the mean of %s.", report.Micros(r.StepUs), report.Counted(r.Steps, "steady step"))
 	for i := range r.Scenarios {
-		if changes, both := strings.CutPrefix(r.Scenarios[i].Change, bestTwo); both {
-			s.Say("The best two: %s.", report.Command(changes))
+		if of := r.Scenarios[i].of; of.pair {
+			two := Scenario{Changes: of.Changes}
+			s.Say("The best two: %s.", report.Command(two.String()))
 		}
 	}
 	if r.Bounds.GPUUs != nil {
@@ -37,21 +37,13 @@ func (r *Report) Document() *report.Document {
 
 // title says what helps most.
 func (r *Report) title() report.Text {
-	best := -1
-	for i := range r.Scenarios {
-		if best < 0 || r.Scenarios[i].GainUs > r.Scenarios[best].GainUs {
-			best = i
-		}
-	}
-	if len(r.Scenarios) == 1 {
-		p := &r.Scenarios[0]
+	p := r.best()
+	switch {
+	case len(r.Scenarios) == 1:
 		return report.Textf("A step would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
-	}
-	if best < 0 || r.Scenarios[best].GainUs <= 0 {
+	case p.GainUs <= 0:
 		return report.Textf("What if: none of the changes tried makes steps shorter")
-	}
-	p := &r.Scenarios[best]
-	if strings.HasPrefix(p.Change, bestTwo) {
+	case p.of.pair:
 		return report.Textf("What if: the best two changes together would save %s of a step of %s", report.Micros(p.GainUs), report.Micros(r.StepUs))
 	}
 	return report.Textf("What if: %s would save %s of a step of %s", p.Change, report.Micros(p.GainUs), report.Micros(r.StepUs))
@@ -59,8 +51,8 @@ func (r *Report) title() report.Text {
 
 // label is what the row of a scenario is called; the best two are spelled out above the table.
 func (p *Prediction) label() string {
-	if strings.HasPrefix(p.Change, bestTwo) {
-		return strings.TrimSuffix(bestTwo, ": ")
+	if p.of.pair {
+		return bestTwo
 	}
 	return p.Change
 }

@@ -17,21 +17,13 @@ type spentIn struct {
 type hostTimes struct {
 	names []name
 	steps [][]spentIn // by step
-	open  map[*process]*openStep
-}
-
-// openStep is the host time of the step that a process is in.
-type openStep struct {
-	step int32
-	all  []spentIn
-	at   []int32 // by name beyond -1: where it may be in all
 }
 
 // newHostTimes returns none, nil where the steps are those of one process.
 func newHostTimes(t *Trace) *hostTimes {
 	for k := range t.steps {
 		if t.steps[k].process != t.steps[0].process {
-			return &hostTimes{t.names.all, make([][]spentIn, len(t.steps)), map[*process]*openStep{}}
+			return &hostTimes{t.names.all, make([][]spentIn, len(t.steps))}
 		}
 	}
 	return nil
@@ -39,95 +31,56 @@ func newHostTimes(t *Trace) *hostTimes {
 
 // add adds host time of a thread.
 func (h *hostTimes) add(th *thread, d int64) {
-	q, code := th.process, int32(-1)
+	q := th.process
+	if q.spentAt == nil {
+		q.spentAt = make([]int32, len(h.names)+1)
+	}
+	code, list := th.innermost(h.names), &h.steps[q.step]
+	k := &q.spentAt[code+1]
+	if int(*k) >= len(*list) || (*list)[*k].name != code {
+		*k = int32(len(*list))
+		*list = append(*list, spentIn{name: code})
+	}
+	(*list)[*k].value += float32(d)
+}
+
+// innermost is the name of the innermost range that is open on a thread, -1 for none.
+func (th *thread) innermost(names []name) int32 {
 	if n := len(th.ranges); n > 0 {
-		code = h.names[th.ranges[n-1].name].same
+		return names[th.ranges[n-1].name].same
 	}
-	o := h.open[q]
-	if o == nil {
-		o = &openStep{step: q.step, at: make([]int32, len(h.names)+1)}
-		h.open[q] = o
-	}
-	if o.step != q.step {
-		h.end(o)
-		o.step = q.step
-	}
-	k := o.at[code+1]
-	if int(k) >= len(o.all) || o.all[k].name != code {
-		k = int32(len(o.all))
-		o.all, o.at[code+1] = append(o.all, spentIn{name: code}), k
-	}
-	o.all[k].value += float32(d)
+	return -1
 }
 
-// end keeps the host time of a step.
-func (h *hostTimes) end(o *openStep) {
-	h.steps[o.step] = slices.Clone(o.all)
-	o.all = o.all[:0]
-}
-
-// factors ends all steps, and returns evenFactors of them.
-func (h *hostTimes) factors(t *Trace) [][]spentIn {
-	for _, o := range h.open {
-		h.end(o)
-	}
-	return evenFactors(t, h.steps)
-}
-
-// evenFactors returns by step the factors of its host time that make it the median of the ranks',
+// factors returns by step the factors of its host time that make it the median of the ranks',
 // in sum and, as far as that allows, in ranges of each name; nil where there is one rank. Steps of
 // several ranks are one iteration by their number; where ranks have unlike numbers of steps, those
 // that start next to one another are.
-func evenFactors(t *Trace, host [][]spentIn) [][]spentIn {
-	var ranks [][]int32
-	of := map[int32]int{}
-	alike := true
+func (h *hostTimes) factors(t *Trace) [][]spentIn {
+	byProcess := make([][]int32, len(t.processes))
 	for _, k := range t.stepOrder() {
-		p := t.steps[k].process
-		i, ok := of[p]
-		if !ok {
-			i = len(ranks)
-			of[p], ranks = i, append(ranks, nil)
-		}
-		ranks[i] = append(ranks[i], k)
+		byProcess[t.steps[k].process] = append(byProcess[t.steps[k].process], k)
 	}
+	ranks := slices.DeleteFunc(byProcess, func(r []int32) bool { return len(r) == 0 })
 	if len(ranks) < 2 {
 		return nil
 	}
-	longest := 0
-	for _, r := range ranks {
-		alike, longest = alike && len(r) == len(ranks[0]), max(longest, len(r))
-	}
-	factors := host
-	if !alike {
-		factors = make([][]spentIn, len(host))
-	}
-	for n := range longest {
-		var one [][]spentIn
-		for r, own := range ranks {
-			if n < len(own) {
-				one = append(one, evenStep(host[own[n]], t.sameStep(host, ranks, r, n, alike)))
+	alike := !slices.ContainsFunc(ranks, func(r []int32) bool { return len(r) != len(ranks[0]) })
+	factors := make([][]spentIn, len(t.steps))
+	for r, own := range ranks {
+		for n, k := range own {
+			var all [][]spentIn
+			for o, other := range ranks {
+				j := n
+				if !alike && o != r { // a rank may have steps of one start, of which nearest returns any
+					j = nearest(t, other, t.steps[k].start)
+				}
+				all = append(all, h.steps[other[j]])
 			}
-		}
-		for _, own := range ranks {
-			if n < len(own) {
-				factors[own[n]], one = one[0], one[1:]
-			}
+			factors[k] = evenStep(h.steps[k], all)
 		}
 	}
 	return factors
-}
-
-// sameStep returns the host times of the iteration that step n of a rank is.
-func (t *Trace) sameStep(host [][]spentIn, ranks [][]int32, rank, n int, alike bool) (all [][]spentIn) {
-	for o, other := range ranks {
-		j := n
-		if !alike && o != rank { // a rank may have steps of one start, of which nearest returns any
-			j = nearest(t, other, t.steps[ranks[rank][n]].start)
-		}
-		all = append(all, host[other[j]])
-	}
-	return all
 }
 
 // evenStep returns the factors of a step, one of those of all ranks.
@@ -168,10 +121,7 @@ func median(values []float32) float32 {
 
 // evenFactor is the factor of a thread's host time in the step of its process.
 func (p *plan) evenFactor(th *thread) float64 {
-	code := int32(-1)
-	if n := len(th.ranges); n > 0 {
-		code = p.names[th.ranges[n-1].name].same
-	}
+	code := th.innermost(p.names)
 	k, ok := slices.BinarySearchFunc(th.process.even, code, func(s spentIn, code int32) int { return cmp.Compare(s.name, code) })
 	if !ok {
 		return 1

@@ -12,10 +12,9 @@ type Gains struct {
 type Gain struct {
 	Us float64
 	CI *[2]float64 // 95 % over steps, nil where there are too few
-	// KeepUs is the gain if waits for other threads kept their length, OlderUs if waits for
-	// events were for one record earlier where the run does not say which; nil where that
-	// differs by no more than 2 % of the step.
-	KeepUs, OlderUs *float64
+	// OlderUs is the gain if waits for events were for one record earlier where the run does not
+	// say which; nil where that differs by no more than 2 % of the step.
+	OlderUs *float64
 }
 
 // Each replays treatments, each alone.
@@ -59,13 +58,8 @@ func (p *predictor) gain(row *predicted) Gain {
 	if !p.means {
 		g.CI = p.interval(row)
 	}
-	for _, o := range []struct {
-		to      **float64
-		periods []float64
-	}{{&g.KeepUs, row.keep}, {&g.OlderUs, row.older}} {
-		if v := p.otherwise(o.periods, then, now); v != nil {
-			*o.to = new(now/1e3 - *v)
-		}
+	if v := p.otherwise(row.older, then, now); v != nil {
+		g.OlderUs = new(now/1e3 - *v)
 	}
 	return g
 }

@@ -163,8 +163,8 @@ func (l *learner) row(t *Trace, o *openRow) {
 // known returns what was found.
 func (l *learner) known(t *Trace) *known {
 	k := unknown(t)
-	for process := range l.passes.last {
-		l.passes.end(int32(process))
+	for process := range l.passes.open {
+		l.passes.end(&l.passes.open[process])
 	}
 	for i, h := range l.late {
 		switch {
@@ -265,22 +265,13 @@ func largest(values []int64, n int) (codes []int32) {
 	return codes[:min(n, len(codes))]
 }
 
-// learn finds what the run says of itself.
+// learn finds what the run says of itself, once.
 func (t *Trace) learn() (*known, *learner, error) {
-	if l := t.learned; l != nil {
-		return l.known, l.learner, nil
+	var err error
+	if t.known == nil {
+		t.known, t.learner, err = t.learnAll()
 	}
-	know, l, err := t.learnAll()
-	if err == nil {
-		t.learned = &learned{know, l}
-	}
-	return know, l, err
-}
-
-// learned is what was found before.
-type learned struct {
-	*known
-	*learner
+	return t.known, t.learner, err
 }
 
 // learnAll finds it.

@@ -40,14 +40,14 @@ func TestLatencyWithoutWaits(t *testing.T) {
 func TestPassesEndWithTokens(t *testing.T) {
 	steps := []step.Step{{Start: 0, Until: 100}, {Start: 100, Until: 200}, {Start: 200, Until: 300}}
 	eager := []step.Kind{{Eager: true}, {Eager: true}, {Eager: true}}
-	p := &passes{of: make([][]forward, 1), steps: [][]step.Step{steps}, at: []int{0}, last: []int32{-1}, open: make([]forward, 1), ahead: []bool{false}, kinds: [][]step.Kind{eager}}
+	p, o := &passes{of: make([][]forward, 1)}, &openPass{thread: -1, steps: steps, kinds: eager}
 	for t := int64(0); t < 300; t += 100 {
-		p.unit(0, &row{kind: event.Kernel, class: event.Allreduce, start: t, launch: t}, false)
-		p.unit(0, &row{kind: event.Kernel, class: event.GEMM, start: t + 20, launch: t + 20}, false)
-		p.unit(0, &row{kind: event.Memcpy, start: t + 30, launch: t + 30}, true)
-		p.unit(0, &row{kind: event.Kernel, class: event.GEMM, start: t + 90, launch: t + 90}, false)
+		p.unit(o, &row{kind: event.Kernel, class: event.Allreduce, start: t, launch: t}, false)
+		p.unit(o, &row{kind: event.Kernel, class: event.GEMM, start: t + 20, launch: t + 20}, false)
+		p.unit(o, &row{kind: event.Memcpy, start: t + 30, launch: t + 30}, true)
+		p.unit(o, &row{kind: event.Kernel, class: event.GEMM, start: t + 90, launch: t + 90}, false)
 	}
-	p.end(0)
+	p.end(o)
 	if want := []forward{{0, 20}, {90, 120}, {190, 220}}; !slices.Equal(p.of[0], want) {
 		t.Errorf("passes %v, want %v", p.of[0], want)
 	}

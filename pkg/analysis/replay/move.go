@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -238,7 +239,7 @@ type mover struct {
 	reader *spill.LogReader
 	block  spill.Rows
 	next   int // in block
-	calls  map[int64]*calls
+	calls  map[int64][]call
 	held   event.Batch // rows of the stretch that may not go out yet
 	spare  event.Batch
 	out    event.Batch
@@ -300,7 +301,7 @@ func (m *mover) fill() error {
 func (m *mover) begin(k int) {
 	m.k, m.place, m.ended = k, 0, false
 	m.reader, m.block, m.next = m.moves.open[k].log.Read(spill.None), nil, 0
-	m.calls = map[int64]*calls{}
+	m.calls = map[int64][]call{}
 }
 
 // move gives rows their new times.
@@ -319,7 +320,7 @@ func (m *mover) move(from int) error {
 		m.next++
 		m.place++
 		if b.Kind.Values[i] == event.API && b.Thread.Valid.Get(i) {
-			m.call(b.Thread.Values[i], b.Start.Values[i], b.End.Values[i], start, end)
+			m.call(b.Thread.Values[i], call{b.Start.Values[i], b.End.Values[i], start, end})
 		}
 		b.Start.Values[i], b.End.Values[i] = start, end
 		m.launched(b, i)
@@ -330,24 +331,17 @@ func (m *mover) move(from int) error {
 // errBUG is that a row has no new times.
 var errBUG = &event.Error{Msg: "BUG: a row has no new times"}
 
-// calls are the latest calls of a thread: old times in the order of their starts, and new ones.
-type calls struct {
-	old, oldEnd, start, end []int64
-}
+// call is a call of a thread: old times, and new ones.
+type call struct{ old, oldEnd, start, end int64 }
 
-// call keeps a call, whose times rows that it launched have, too.
-func (m *mover) call(thread, old, oldEnd, start, end int64) {
+// call keeps a call, whose times rows that it launched have, too: the latest ones of a thread, in the
+// order of their starts.
+func (m *mover) call(thread int64, one call) {
 	c := m.calls[thread]
-	if c == nil {
-		c = &calls{}
-		m.calls[thread] = c
+	if n := len(c); n >= 16*maxLaunches {
+		c = slices.Delete(c, 0, n/2)
 	}
-	if n := len(c.old); n >= 16*maxLaunches {
-		for _, v := range []*[]int64{&c.old, &c.oldEnd, &c.start, &c.end} {
-			*v = append((*v)[:0], (*v)[n/2:]...)
-		}
-	}
-	c.old, c.oldEnd, c.start, c.end = append(c.old, old), append(c.oldEnd, oldEnd), append(c.start, start), append(c.end, end)
+	m.calls[thread] = append(c, one)
 }
 
 // launched moves the launching call of a row.
@@ -355,13 +349,11 @@ func (m *mover) launched(b *event.Batch, i int) {
 	if !b.Columns.Has(event.ColLaunchStart) || !b.LaunchStart.Valid.Get(i) {
 		return
 	}
-	old := b.LaunchStart.Values[i]
-	if c := m.calls[b.LaunchThread.Values[i]]; c != nil {
-		for k, _ := slices.BinarySearch(c.old, old); k < len(c.old) && c.old[k] == old; k++ {
-			if c.oldEnd[k] == b.LaunchEnd.Values[i] {
-				b.LaunchStart.Values[i], b.LaunchEnd.Values[i] = c.start[k], c.end[k]
-				return
-			}
+	old, all := b.LaunchStart.Values[i], m.calls[b.LaunchThread.Values[i]]
+	for k := sort.Search(len(all), func(k int) bool { return all[k].old >= old }); k < len(all) && all[k].old == old; k++ {
+		if c := &all[k]; c.oldEnd == b.LaunchEnd.Values[i] {
+			b.LaunchStart.Values[i], b.LaunchEnd.Values[i] = c.start, c.end
+			return
 		}
 	}
 }

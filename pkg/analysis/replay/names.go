@@ -44,10 +44,9 @@ type names struct {
 	codes map[string]int32 // of globs that fit, a kind and a folded text
 	texts map[string]int32 // the first of a kind and a folded text
 
-	dict   *event.Dict // of the last batch
-	cached [2][]int32  // of its strings, by whether they are ranges, -1 where not looked up
+	coded  [2]event.Memo[int32] // by whether they are ranges
 	buf    []byte
-	recent [1024]recentName
+	recent [1024]recentName // that are in no dictionary
 }
 
 // recentName is a name as it came, and its code.
@@ -59,38 +58,21 @@ type recentName struct {
 
 // of returns the code of row i's name.
 func (n *names) of(s *event.Strings, i int, isRange bool) int32 {
-	if s.Dict == nil || s.Codes[i] < 0 {
-		text := s.Get(i)
-		r := &n.recent[maphash.Bytes(seed, text)%uint64(len(n.recent))]
-		if r.text == nil || r.isRange != isRange || !bytes.Equal(r.text, text) { // Else the fast path: names repeat.
-			r.code, r.isRange = n.code(text, isRange), isRange
-			if r.text = append(r.text[:0], text...); r.text == nil {
-				r.text = []byte{}
-			}
-		}
-		return r.code
+	if s.Dict != nil && s.Codes[i] >= 0 && isRange {
+		return n.coded[1].Of(s, i, func(text []byte) int32 { return n.code(text, true) })
 	}
-	if s.Dict != n.dict {
-		n.dict = s.Dict
-		for k := range n.cached {
-			n.cached[k] = n.cached[k][:0]
+	if s.Dict != nil && s.Codes[i] >= 0 {
+		return n.coded[0].Of(s, i, func(text []byte) int32 { return n.code(text, false) })
+	}
+	text := s.Get(i)
+	r := &n.recent[maphash.Bytes(seed, text)%uint64(len(n.recent))]
+	if r.text == nil || r.isRange != isRange || !bytes.Equal(r.text, text) { // Else the fast path: names repeat.
+		r.code, r.isRange = n.code(text, isRange), isRange
+		if r.text = append(r.text[:0], text...); r.text == nil {
+			r.text = []byte{}
 		}
 	}
-	kind := 0
-	if isRange {
-		kind = 1
-	}
-	cached := n.cached[kind]
-	for len(cached) < len(s.Dict.Offsets)-1 {
-		cached = append(cached, -1)
-	}
-	n.cached[kind] = cached
-	code := cached[s.Codes[i]]
-	if code < 0 {
-		code = n.code(s.Get(i), isRange)
-		cached[s.Codes[i]] = code
-	}
-	return code
+	return r.code
 }
 
 // code returns the code of a text.

@@ -47,10 +47,12 @@ type process struct {
 	gilOf    *thread
 	sampled  bool      // since a copy to the host came back
 	calls    bool      // some thread calls the GPU's library
-	begins   []int64   // when its first unit starts, where there are no steps
+	begins   []int64   // when its first unit starts
 	ends     []int64   // and its last one ends
+	until    int64     // of those that start before
 	step     int32     // the latest that has started, -1 for none
 	even     []spentIn // factors of its host time that make it even over ranks
+	spentAt  []int32   // by name beyond -1: where it may be in the host times of the step
 	limits   [][2]int64
 }
 
@@ -86,7 +88,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)
 	for k := range p.procs {
-		p.procs[k].step = -1
+		p.procs[k].step, p.procs[k].until = -1, never
 		if know.limits != nil {
 			p.procs[k].limits = know.limits[k]
 		}

@@ -30,7 +30,8 @@ type Trace struct {
 	copies bool // there are copies
 	// Of a sample, the times from and to that are kept; nil for all.
 	sampled [][2]int64
-	learned *learned // once that was asked
+	known   *known // once that was asked
+	learner *learner
 
 	runs      []*spill.Run // the rows of a stretch each
 	stretches []int        // process of each stretch, in the order of the stream
@@ -46,14 +47,12 @@ type Trace struct {
 
 // reading is the state of a trace to which rows are added.
 type reading struct {
-	writer     *spill.Writer
-	rows       spill.Rows
-	ordinal    int64 // of the next row of the open stretch
-	last       int64 // start of the last row
-	threadOf   map[placeKey]int32
-	streamOf   map[placeKey]int32
-	lastThread lookUp
-	lastStream lookUp
+	writer   *spill.Writer
+	rows     spill.Rows
+	ordinal  int64 // of the next row of the open stretch
+	last     int64 // start of the last row
+	threadOf numbers
+	streamOf numbers
 }
 
 // place is a thread or a stream of a process.
@@ -71,11 +70,27 @@ type placeKey struct {
 	id              int64
 }
 
-// lookUp is the place that was found last.
-type lookUp struct {
-	key  placeKey
+// numbers are the numbers of places, and which was found last.
+type numbers struct {
+	of   map[placeKey]int32
+	last placeKey
 	code int32
-	ok   bool
+}
+
+// find returns the number of a place, and whether it is a new one: that of the next.
+func (n *numbers) find(key placeKey) (code int32, isNew bool) {
+	if n.of == nil {
+		n.of = map[placeKey]int32{}
+	} else if n.last == key {
+		return n.code, false
+	}
+	code, ok := n.of[key]
+	if !ok {
+		code = int32(len(n.of))
+		n.of[key] = code
+	}
+	n.last, n.code = key, code
+	return code, !ok
 }
 
 // stepRow is a step or window row: where it stands and when it is.
@@ -94,7 +109,7 @@ func New(h *event.Header, store *spill.Store) *Trace { return newTrace(h, store,
 func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 	t := &Trace{
 		header: h, store: store, names: names{globs: globs, codes: map[string]int32{}, texts: map[string]int32{}},
-		reading: reading{writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns), threadOf: map[placeKey]int32{}, streamOf: map[placeKey]int32{}},
+		reading: reading{writer: spill.NewWriter(store), rows: make(spill.Rows, numColumns)},
 	}
 	return t
 }
@@ -302,33 +317,19 @@ func (t *Trace) addStream(b *event.Batch, i int, process int32) int64 {
 		return -1
 	}
 	device, _ := b.Device.Get(i)
-	key := placeKey{process, device, stream}
-	if t.lastStream.ok && t.lastStream.key == key {
-		return int64(t.lastStream.code)
-	}
-	code, ok := t.streamOf[key]
-	if !ok {
-		code = int32(len(t.streams))
-		t.streamOf[key] = code
+	code, isNew := t.streamOf.find(placeKey{process, device, stream})
+	if isNew {
 		t.streams = append(t.streams, place{process: process, id: stream, device: device})
 	}
-	t.lastStream = lookUp{key, code, true}
 	return int64(code)
 }
 
 // thread returns the number of a thread.
 func (t *Trace) thread(process int32, id int64) int32 {
-	key := placeKey{process: process, id: id}
-	if t.lastThread.ok && t.lastThread.key == key {
-		return t.lastThread.code
-	}
-	code, ok := t.threadOf[key]
-	if !ok {
-		code = int32(len(t.threads))
-		t.threadOf[key] = code
+	code, isNew := t.threadOf.find(placeKey{process: process, id: id})
+	if isNew {
 		t.threads = append(t.threads, place{process: process, id: id})
 	}
-	t.lastThread = lookUp{key, code, true}
 	return code
 }
 

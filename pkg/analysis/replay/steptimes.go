@@ -17,9 +17,6 @@ type bounds struct {
 	order   []int32     // steps by their start
 	next    int         // of order: the first that has not started
 	times   []stepTimes
-	// next segments begin with these steps; worked is when the GPU was done with what came before
-	firsts map[int32]bool
-	worked map[int32][]int64 // by process
 }
 
 // stepTimes is when a step begins and ends.
@@ -30,7 +27,7 @@ type stepTimes struct {
 
 // newBounds returns the steps of a pass, none of which has begun.
 func newBounds(p *pass) bounds {
-	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder(), worked: map[int32][]int64{}}
+	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder()}
 	if i := p.t.header.Isolation; i != nil {
 		b.byRange = i.Method == step.NVTX
 		if i.Method == step.Allreduce {
@@ -87,23 +84,15 @@ func (b *bounds) startsUnit(q *process, u *unit, class event.Class) {
 
 // bind starts the steps that start at t with a row.
 func (b *bounds) bind(p *process, t int64, now []int64) {
-	rest := p.starts[:0]
-	for _, k := range p.starts {
-		if b.t.steps[k].start != t {
-			rest = append(rest, k)
-			continue
-		}
-		b.begins(k, now)
+	for len(p.starts) > 0 && b.t.steps[p.starts[0]].start == t {
+		b.begins(p.starts[0], now)
+		p.starts = p.starts[1:]
 	}
-	p.starts = rest
 }
 
 // begins sets when a step begins.
 func (b *bounds) begins(k int32, now []int64) {
 	b.times[k] = stepTimes{start: append([]int64(nil), now...), bound: true}
-	if p := b.t.steps[k].process; b.firsts[k] {
-		b.worked[p] = slices.Clone(b.procs[p].ends)
-	}
 	if s := &b.t.steps[k]; b.sink != nil {
 		b.sink.start(s.stretch, s.ordinal, now[0])
 	}
@@ -112,15 +101,11 @@ func (b *bounds) begins(k int32, now []int64) {
 // missed starts steps that no row started with, by the time that rows after t come: with the
 // thread that launched last.
 func (b *bounds) missed(p *process, t int64) {
-	rest := p.starts[:0]
-	for _, k := range p.starts {
-		if b.t.steps[k].start >= t {
-			rest = append(rest, k)
-			continue
-		}
+	for len(p.starts) > 0 && b.t.steps[p.starts[0]].start < t {
+		k := p.starts[0]
 		b.begins(k, b.drifted(p, b.t.steps[k].start))
+		p.starts = p.starts[1:]
 	}
-	p.starts = rest
 }
 
 // drifted is a time moved with the thread that launched last.

@@ -28,12 +28,24 @@ type Report struct {
 
 	rank   int32 // and number of a steady step of median length
 	number int64
-	most   Scenario // with the largest gain
 }
 
 // Shown is a steady step of median length, by its rank and number, and the scenario with the
 // largest gain: what a page shows as it is and as it would be.
-func (r *Report) Shown() (rank int32, number int64, most Scenario) { return r.rank, r.number, r.most }
+func (r *Report) Shown() (rank int32, number int64, most Scenario) {
+	return r.rank, r.number, r.best().of.Scenario
+}
+
+// best is the scenario with the largest gain, of which there is one at least.
+func (r *Report) best() *Prediction {
+	best := &r.Scenarios[0]
+	for i := range r.Scenarios {
+		if one := &r.Scenarios[i]; one.GainUs > best.GainUs {
+			best = one
+		}
+	}
+	return best
+}
 
 // Bounds are what no change of one side alone can go below; null where nothing was computed.
 type Bounds struct {
@@ -57,6 +69,8 @@ type Prediction struct {
 	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
 	TokensPerS *float64         `json:"tokens_per_s"`
 	Phases     map[string]Phase `json:"phases"`
+
+	of *predicted
 }
 
 // Phase is what a step of a phase would take.
@@ -113,6 +127,7 @@ type predictor struct {
 // predicted is the periods in one scenario.
 type predicted struct {
 	Scenario
+	pair                 bool      // the best two operations together
 	periods, keep, older []float64 // ns, of the steps that were chosen; nil where they are of no interest
 	queued               float64   // ns in the mean, see predictor.queued
 }
@@ -220,24 +235,10 @@ func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 // short, steps would take that much less still: how much that is, ns in the mean, it returns, for
 // intervals.
 func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
-	of := make([][]int, len(e.procs)) // steps of the benchmark segment, in order
-	for _, k := range e.steps.order {
-		q := p.t.steps[k].process
-		if seg, ok := p.segment(q); ok && int(k) >= seg[0] && int(k) <= seg[1] && e.steps.times[k].start != nil && e.steps.times[k].end != nil {
-			of[q] = append(of[q], int(k))
-		}
-	}
 	share := make([][]float64, len(e.procs)) // of the gain of a step, in each scenario
 	for q := range e.procs {
-		share[q] = make([]float64, e.n)
-		ends := e.procs[q].ends
-		if worked := e.steps.worked[int32(q)]; worked != nil {
-			ends = worked
-		}
-		if ends != nil && len(of[q]) > 0 {
-			for s := range share[q] {
-				share[q][s] = e.steps.aheadShare(of[q], ends, s)
-			}
+		if steps, ok := p.segment(int32(q)); ok {
+			share[q] = e.steps.aheadShare(int32(q), steps)
 		}
 	}
 	queued := make([]float64, e.n)
@@ -267,41 +268,40 @@ func (p *predictor) segment(process int32) (steps [2]int, ok bool) {
 	return steps, false
 }
 
-// afterSegments are the steps that segments after the benchmark segments begin with.
-func (p *predictor) afterSegments() map[int32]bool {
-	all := map[int32]bool{}
-	for q := range p.t.processes {
-		seg, ok := p.segment(int32(q))
-		for k := seg[1] + 1; ok && k < len(p.t.steps); k++ {
+// aheadShare is the share of what a process's steps, from one to another, gain in each scenario that
+// is work left for later.
+func (b *bounds) aheadShare(process int32, steps [2]int) []float64 {
+	gained, share, ends := make([]int64, b.n), make([]float64, b.n), b.procs[process].ends
+	var last *stepTimes
+	for _, k := range b.order {
+		at := &b.times[k]
+		if b.t.steps[k].process != process || int(k) < steps[0] || int(k) > steps[1] || at.start == nil || at.end == nil {
+			continue
+		}
+		for s := 0; last != nil && s < b.n; s++ {
+			gained[s] += max(0, at.start[0]-last.start[0]-(at.start[s]-last.start[s]))
+		}
+		last = at
+	}
+	for s := 0; last != nil && ends != nil && s < b.n; s++ {
+		if left := ends[s] - last.end[s] - (ends[0] - last.end[0]); left > 0 && gained[s] > 0 {
+			share[s] = min(1, float64(left)/float64(gained[s]))
+		}
+	}
+	return share
+}
+
+// pass is one with all scenarios. Units count up to where segments after the benchmark segments begin.
+func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
+	e := newPass(p.t, scenarios, know)
+	for q := range e.procs {
+		steps, ok := p.segment(int32(q))
+		for k := steps[1] + 1; ok && k < len(p.t.steps) && e.procs[q].until == never; k++ {
 			if p.t.steps[k].process == int32(q) {
-				all[int32(k)] = true
-				break
+				e.procs[q].until = p.t.steps[k].start
 			}
 		}
 	}
-	return all
-}
-
-// aheadShare is the share of what steps gain in a scenario that is work left for later; ends are
-// when the GPU is done with them.
-func (b *bounds) aheadShare(steps []int, ends []int64, s int) float64 {
-	last, gained := &b.times[steps[len(steps)-1]], int64(0)
-	for i, k := range steps[1:] {
-		before := &b.times[steps[i]]
-		now, then := b.times[k].start[0]-before.start[0], b.times[k].start[s]-before.start[s]
-		gained += max(0, now-then)
-	}
-	left := ends[s] - last.end[s] - (ends[0] - last.end[0])
-	if gained <= 0 || left <= 0 {
-		return 0
-	}
-	return min(1, float64(left)/float64(gained))
-}
-
-// pass is one with all scenarios.
-func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
-	e := newPass(p.t, scenarios, know)
-	e.steps.firsts = p.afterSegments()
 	return e, e.run()
 }
 
@@ -401,8 +401,8 @@ func (p *predictor) operations() (all []Scenario) {
 	return all
 }
 
-// bestTwo is what the scenario of the best two operations is called, before its changes.
-const bestTwo = "the best two together: "
+// bestTwo is what the best two operations together are called.
+const bestTwo = "the best two together"
 
 // both replays the best two operations together.
 func (p *predictor) both(rows []predicted) error {
@@ -410,8 +410,10 @@ func (p *predictor) both(rows []predicted) error {
 		return nil
 	}
 	two := Scenario{Changes: slices.Concat(rows[0].Changes, rows[1].Changes)}
-	two.Name = bestTwo + (&Scenario{Changes: two.Changes}).String()
-	return p.add(two)
+	err := p.add(two)
+	last := &p.rows[len(p.rows)-1]
+	last.Name, last.pair = bestTwo+": "+two.String(), true
+	return err
 }
 
 // mean is the mean over the steps that count.
@@ -441,12 +443,8 @@ func (p *predictor) report() *Report {
 		r.EventAge = &[2]int{p.know.age, p.know.oldest}
 	}
 	r.Warnings = append(r.Warnings, p.unseen()...)
-	most := 0.0
-	for i, row := range p.rows {
-		r.Scenarios = append(r.Scenarios, p.prediction(&row))
-		if r.Scenarios[i].GainUs > most || i == 0 {
-			most, r.most = r.Scenarios[i].GainUs, row.Scenario
-		}
+	for i := range p.rows {
+		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
 	}
 	r.rank, r.number = p.typicalStep()
 	return r
@@ -486,7 +484,7 @@ func (p *predictor) unseen() (all []string) {
 // prediction is what one scenario comes to.
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	one := Prediction{Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row), Phases: map[string]Phase{}}
+	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row), Phases: map[string]Phase{}}
 	one.KeepUs, one.OlderUs = p.otherwise(row.keep, then, now), p.otherwise(row.older, then, now)
 	one.TokensPerS = p.tokens(row.periods)
 	for phase, name := range event.Phases {

@@ -96,11 +96,11 @@ func (h *hosts) add(r *row) {
 // start begins a row of a thread, or has the held one do it.
 func (h *hosts) start(o *openRow) {
 	th := o.thread
-	if held := th.held; held != nil && held.run && !h.goesOn(held, o) {
+	if held := th.held; held != nil && held.run && !h.waits.goesOn(held, o) {
 		h.release(held)
 	}
-	if th.held == nil && h.isQuery(o) {
-		h.startRun(o)
+	if th.held == nil && h.waits.isQuery(o) {
+		h.waits.startRun(o)
 	}
 	if held := th.held; held != nil {
 		held.points = append(held.points, point{t: o.start, row: o, start: true})

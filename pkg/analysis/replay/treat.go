@@ -64,27 +64,34 @@ type forward struct{ from, to int64 }
 
 // passes finds them, in the pass of the learner.
 type passes struct {
-	of    [][]forward // by thread
-	steps [][]step.Step
-	at    []int   // by process: the step of the last unit
-	last  []int32 // by process: the thread of the open pass, -1 for none
-	open  []forward
-	ahead []bool // by process: the open pass, or the one to come, is that of the next step
-	kinds [][]step.Kind
+	of   [][]forward // by thread
+	open []openPass  // by process
+}
+
+// openPass is the pass of the step that a process is in.
+type openPass struct {
+	forward
+	thread int32 // -1 for none
+	steps  []step.Step
+	kinds  []step.Kind
+	at     int  // the step of the last unit
+	ahead  bool // the open pass, or the one to come, is that of the next step
 }
 
 // newPasses returns none.
 func newPasses(t *Trace) *passes {
-	n := len(t.processes)
-	p := &passes{of: make([][]forward, len(t.threads)), steps: make([][]step.Step, n), at: make([]int, n), last: slices.Repeat([]int32{-1}, n), open: make([]forward, n), ahead: make([]bool, n), kinds: make([][]step.Kind, n)}
-	for k, r := range t.ranks {
-		if r != nil {
-			for _, s := range r.Steps.Between(0, r.Steps.Len()) {
-				p.steps[k] = append(p.steps[k], s)
-			}
-			if t.header.Isolation != nil {
-				p.kinds[k] = r.Kinds(t.header.Isolation.Method, 0, r.Steps.Len())
-			}
+	p := &passes{of: make([][]forward, len(t.threads)), open: make([]openPass, len(t.processes))}
+	for k := range p.open {
+		o := &p.open[k]
+		if o.thread = -1; k >= len(t.ranks) || t.ranks[k] == nil {
+			continue
+		}
+		r := t.ranks[k]
+		for _, s := range r.Steps.Between(0, r.Steps.Len()) {
+			o.steps = append(o.steps, s)
+		}
+		if t.header.Isolation != nil {
+			o.kinds = r.Kinds(t.header.Isolation.Method, 0, r.Steps.Len())
 		}
 	}
 	return p
@@ -92,45 +99,42 @@ func newPasses(t *Trace) *passes {
 
 // unit observes a unit, and the call that launched it. What samples, or brings tokens back, ends a
 // pass: steps that begin with an all-reduce kernel hold the first kernels of the next one's.
-func (p *passes) unit(process int32, r *row, sampled bool) {
-	steps := p.steps[process]
-	for p.at[process] < len(steps) && r.start >= steps[p.at[process]].Until {
-		if !p.ahead[process] {
-			p.end(process)
+func (p *passes) unit(o *openPass, r *row, sampled bool) {
+	for o.at < len(o.steps) && r.start >= o.steps[o.at].Until {
+		if !o.ahead {
+			p.end(o)
 		}
-		p.ahead[process] = false
-		p.at[process]++
+		o.ahead = false
+		o.at++
 	}
-	k := p.at[process]
-	if len(steps) > 0 && (k == len(steps) || steps[k].Ctx > 0 || steps[k].Start > r.start) {
-		p.last[process] = -1
+	if k := o.at; len(o.steps) > 0 && (k == len(o.steps) || o.steps[k].Ctx > 0 || o.steps[k].Start > r.start) {
+		o.thread = -1
 		return
 	}
 	if sampled {
-		p.end(process)
-		p.ahead[process] = true
+		p.end(o)
+		o.ahead = true
 	}
 	if r.node || r.kind != event.Kernel || !Capturable(r.class) || r.launcher < 0 {
 		return
 	}
-	if p.last[process] < 0 {
-		p.last[process], p.open[process] = r.launcher, forward{r.launch, r.launch}
+	if o.thread < 0 {
+		o.thread, o.forward = r.launcher, forward{r.launch, r.launch}
 	}
-	if p.last[process] == r.launcher {
-		p.open[process].to = max(p.open[process].to, r.launch)
+	if o.thread == r.launcher {
+		o.to = max(o.to, r.launch)
 	}
 }
 
 // end ends the pass of a step.
-func (p *passes) end(process int32) {
-	k := p.at[process]
-	if one := p.open[process]; p.last[process] >= 0 && k < len(p.kinds[process]) && p.kinds[process][k].Eager && one.to > one.from {
-		th := p.last[process]
-		if n := len(p.of[th]); n == 0 || p.of[th][n-1].to <= one.from {
-			p.of[th] = append(p.of[th], one)
+func (p *passes) end(o *openPass) {
+	if o.thread >= 0 && o.at < len(o.kinds) && o.kinds[o.at].Eager && o.to > o.from {
+		list := &p.of[o.thread]
+		if n := len(*list); n == 0 || (*list)[n-1].to <= o.from {
+			*list = append(*list, o.forward)
 		}
 	}
-	p.last[process] = -1
+	o.thread = -1
 }
 
 // captured takes the host time of passes off that was spent until a time: one graph is launched

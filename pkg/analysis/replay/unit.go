@@ -161,7 +161,7 @@ func (g *gpu) add(p *process, r *row) {
 	u.toHost, u.token = r.kind.IsCopy() && g.t.names.all[r.name].flags&isToHost != 0, false
 	u.refs = 1
 	if g.learn != nil {
-		g.learn.passes.unit(u.process, r, u.samples || u.toHost)
+		g.learn.passes.unit(&g.learn.passes.open[u.process], r, u.samples || u.toHost)
 	}
 	if p.sampled = p.sampled || r.class == event.Sampling; u.toHost && p.sampled {
 		u.token, p.sampled = true, false
@@ -476,6 +476,9 @@ func (g *gpu) endOf(u *unit) []int64 {
 
 // span makes a unit part of what is between the first and the last one of a process.
 func (p *process) span(u *unit) {
+	if u.start >= p.until {
+		return
+	}
 	if p.begins == nil {
 		p.begins, p.ends = slices.Clone(u.newStart), slices.Clone(u.newEnd)
 	}

@@ -11,25 +11,25 @@ type waits struct {
 }
 
 // isQuery reports whether a row asks whether the GPU is done.
-func (h *hosts) isQuery(o *openRow) bool {
-	return o.kind == event.API && h.t.names.all[o.name].flags&isQuery != 0
+func (w *waits) isQuery(o *openRow) bool {
+	return o.kind == event.API && w.t.names.all[o.name].flags&isQuery != 0
 }
 
 // startRun begins a run of queries with the first.
-func (h *hosts) startRun(first *openRow) {
+func (w *waits) startRun(first *openRow) {
 	th := first.thread
-	h.reach(th, first.start)
-	o := h.newRow(&row{start: first.start, end: first.row.end, kind: event.API, class: first.class, name: first.name, correlation: none}, th)
+	w.hosts.reach(th, first.start)
+	o := w.hosts.newRow(&row{start: first.start, end: first.row.end, kind: event.API, class: first.class, name: first.name, correlation: none}, th)
 	o.run, o.queries = true, 1
 	copy(o.newStart, th.now)
-	h.opened(o)
+	w.hosts.opened(o)
 	th.held = o
 }
 
 // goesOn reports whether a run of queries goes on with a row. A thread that launches nothing and asks
 // only now and then waits for nothing.
-func (h *hosts) goesOn(run, o *openRow) bool {
-	if h.isQuery(o) {
+func (w *waits) goesOn(run, o *openRow) bool {
+	if w.isQuery(o) {
 		if !o.thread.launches && o.start-run.row.end > idleThread {
 			return false
 		}
@@ -76,7 +76,7 @@ func (h *hosts) release(o *openRow) {
 			h.waits.notBefore(o, a)
 		}
 		if o.class == event.Memop && o.copied == nil && h.t.copies {
-			h.queue(o)
+			h.waits.queue(o)
 		}
 		h.close(o)
 	}
@@ -84,9 +84,9 @@ func (h *hosts) release(o *openRow) {
 }
 
 // queue has a copy without a row of its own only be queued, in the scenarios without its wait.
-func (h *hosts) queue(o *openRow) {
+func (w *waits) queue(o *openRow) {
 	for s := range o.thread.now {
-		if more := o.row.end - o.start - queuedCopy; more > 0 && len(o.left) > 0 && h.waits.leftOut(o, s) {
+		if more := o.row.end - o.start - queuedCopy; more > 0 && len(o.left) > 0 && w.leftOut(o, s) {
 			o.thread.now[s] -= more
 		}
 	}
