@@ -96,8 +96,7 @@ func (f *found) by(nsys, torch string) string {
 }
 
 // Examine reads the rows of a recording, all kinds of them, to their end.
-// The order of the questions is that of the report: whether the recording is whole,
-// then from what verdict needs to what only some runs have. An error is the source's own.
+// An error is the source's own.
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
@@ -125,14 +124,34 @@ func Examine(src event.Source) (*Diagnosis, error) {
 			d.Rows[event.Kind(kind).String()] = n
 		}
 	}
-	for _, ask := range []func(*found, *Question){whole, bound, where, graphs, why, collected, late} {
-		q := Question{Can: Yes}
-		ask(f, &q)
+	for _, ask := range questions {
+		q := Question{Question: ask.question, Command: ask.command, Can: Yes}
+		ask.of(f, &q)
 		d.Questions = append(d.Questions, q)
 	}
 	d.record(f)
 	d.Recurring = f.recurring()
 	return d, nil
+}
+
+// questions are in the order of the report: whether the recording is whole, then from what verdict
+// needs to what only some runs have.
+var questions = []struct {
+	question, command string
+	of                func(*found, *Question)
+}{
+	{"Is the recording complete?", "", whole},
+	{"Does the host hold the GPUs back?", "verdict", bound},
+	{"What does the host do while a GPU waits?", "gaps", where},
+	{"Which kernels run in CUDA graphs, and which outside of them?", "gaps", graphs},
+	{"Why do launching threads stall?", "gaps", why},
+	{"Does garbage collection stop the host?", "gaps", collected},
+	{"Which rank do the others wait for?", "gaps", late},
+}
+
+// lacks has a question be answered no better than so, and says what to do instead, and what to record.
+func (q *Question) lacks(can Can, because, instead string, record report.CaptureOptions) {
+	q.Can, q.Because, q.Instead, q.record = can, because, instead, &record
 }
 
 // record says how to record what all questions lack.
@@ -251,7 +270,7 @@ const (
 // Lost CUDA events make every figure doubtful, as they do to verdict; lost system calls
 // leave out some reasons only. Pauses that were asked for are no loss, but are in no figure.
 func whole(f *found, q *Question) {
-	q.Question, q.Because = "Is the recording complete?", "no sign of lost events"
+	q.Because = "no sign of lost events"
 	var lost []string
 	for i := range f.Reports {
 		r := &f.Reports[i]
@@ -299,7 +318,6 @@ func (f *found) noWorkRemedy() string {
 // graphs whose replays are missing look idle (two of them verdict does not mind, either),
 // and without steps there are figures of the whole trace only.
 func bound(f *found, q *Question) {
-	q.Question, q.Command = "Does the host hold the GPUs back?", "verdict"
 	var evidence []string
 	add := func(n int64, what string) {
 		if n > 0 {
@@ -311,20 +329,15 @@ func bound(f *found, q *Question) {
 	add(f.facts.GraphLaunches, "CUDA graph launch")
 	switch {
 	case f.onGPU() == 0:
-		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(No, noWork, f.noWorkRemedy(), report.CaptureOptions{Ranges: true})
 	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
-		q.Can, q.Because = No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded"
-		q.Instead = f.by("record replays, as a row each or by their kernels", fewer)
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded",
+			f.by("record replays, as a row each or by their kernels", fewer), report.CaptureOptions{Ranges: true})
 	case f.StartOnly():
-		q.Can, q.Because = No, "the only forward step is the first after the profiler started, which includes profiler start-up"
-		q.Instead = "record several steps"
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(No, "the only forward step is the first after the profiler started, which includes profiler start-up", "record several steps", report.CaptureOptions{Ranges: true})
 	case len(evidence) == 0:
-		q.Can, q.Because = InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by"
-		q.Instead = f.by(f.turnOn(), "call the profiler's step() after each iteration, or put record_function around it")
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(InPart, "figures of the whole trace only: there are no forward-step ranges, all-reduce kernels or graph launches to find steps by",
+			f.by(f.turnOn(), "call the profiler's step() after each iteration, or put record_function around it"), report.CaptureOptions{Ranges: true})
 	case slices.ContainsFunc(f.Reports, func(r event.Report) bool { return r.LostEvents }):
 		q.Can, q.Because = No, "the profiler lost CUDA events"
 	default:
@@ -336,20 +349,16 @@ func bound(f *found, q *Question) {
 // Ranges without calls leave no launching thread to look at, so calls decide; without work of a
 // GPU there is no telling when one waits.
 func where(f *found, q *Question) {
-	q.Question, q.Command = "What does the host do while a GPU waits?", "gaps"
 	ranges := f.kinds[event.NVTX]
 	switch {
 	case f.onGPU() == 0 && f.kinds[event.API] > 0:
-		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(No, noWork, f.noWorkRemedy(), report.CaptureOptions{Ranges: true})
 	case ranges > 0 && f.kinds[event.API] > 0:
 		q.Because = report.Counted(ranges, "range") + f.ofEngine() + ", " + report.Counted(f.kinds[event.API], "CUDA call")
 	case f.kinds[event.API] > 0:
-		q.Can, q.Because, q.Instead = InPart, "only by CUDA call: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo)
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(InPart, "only by CUDA call: there are no ranges"+f.ofEngine(), f.by("trace NVTX, and "+f.turnOn(), cpuToo), report.CaptureOptions{Ranges: true})
 	default:
-		q.Can, q.Because, q.Instead = No, "no CUDA call was recorded", f.by("trace CUDA API calls, too", cpuToo)
-		q.record = &report.CaptureOptions{Ranges: true}
+		q.lacks(No, "no CUDA call was recorded", f.by("trace CUDA API calls, too", cpuToo), report.CaptureOptions{Ranges: true})
 	}
 }
 
@@ -357,20 +366,15 @@ func where(f *found, q *Question) {
 // A row for a whole replay hides its kernels; such a recording answers the other questions
 // as well as any, at less cost, so that the remedy names what it costs.
 func graphs(f *found, q *Question) {
-	q.Question, q.Command = "Which kernels run in CUDA graphs, and which outside of them?", "gaps"
 	switch {
 	case f.onGPU() == 0:
-		q.Can, q.Because, q.Instead = No, noWork, f.noWorkRemedy()
-		q.record = &report.CaptureOptions{}
+		q.lacks(No, noWork, f.noWorkRemedy(), report.CaptureOptions{})
 	case f.facts.GraphLaunches == 0 && f.facts.Graphs == 0 && f.facts.Replays == 0:
 		q.Because = "no CUDA graph is launched"
 	case f.facts.Graphs > 0:
-		q.Can, q.Because = No, report.Counted(f.facts.Graphs, "replay")+", without kernels"
-		q.Instead = "record the kernels (--cuda-graph-trace=node), which costs the host more"
-		q.record = &report.CaptureOptions{}
+		q.lacks(No, report.Counted(f.facts.Graphs, "replay")+", without kernels", "record the kernels (--cuda-graph-trace=node), which costs the host more", report.CaptureOptions{})
 	case f.facts.Replays == 0:
-		q.Can, q.Because, q.Instead = No, "no replay was recorded", f.by("record the kernels (--cuda-graph-trace=node)", fewer)
-		q.record = &report.CaptureOptions{}
+		q.lacks(No, "no replay was recorded", f.by("record the kernels (--cuda-graph-trace=node)", fewer), report.CaptureOptions{})
 	default:
 		q.Because = report.Counted(f.facts.Replays, "replay") + ", with kernels"
 	}
@@ -379,16 +383,14 @@ func graphs(f *found, q *Question) {
 // noThreads answers what only threads of a process with GPU work can tell: what others did is not
 // read, so that nothing is said of what was recorded of them.
 func (f *found) noThreads(q *Question) {
-	q.Can, q.Because = No, "no process with GPU work was recorded, and other processes do not show it"
-	q.Instead = f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities")
-	q.record = &report.CaptureOptions{Ranges: true}
+	q.lacks(No, "no process with GPU work was recorded, and other processes do not show it",
+		f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities"), report.CaptureOptions{Ranges: true})
 }
 
 // why asks what gaps says of threads that do not go on.
 // There are four witnesses, each of which says something that the others do not; each
 // one that is missing leaves part of the idle time unknown.
 func why(f *found, q *Question) {
-	q.Question, q.Command = "Why do launching threads stall?", "gaps"
 	if f.ranks == 0 {
 		f.noThreads(q)
 		return
@@ -429,7 +431,6 @@ func why(f *found, q *Question) {
 // collected asks for garbage collections.
 // Ranges say when a collection ran; samples only how much of the time was one.
 func collected(f *found, q *Question) {
-	q.Question, q.Command = "Does garbage collection stop the host?", "gaps"
 	switch {
 	case f.ranks == 0:
 		f.noThreads(q)
@@ -460,7 +461,6 @@ func (f *found) marks() string {
 // Ranks are compared where they meet, in collectives. Reports that do not say when they
 // began are put on one clock by the ends of those, which leaves an error of its own.
 func late(f *found, q *Question) {
-	q.Question, q.Command = "Which rank do the others wait for?", "gaps"
 	switch {
 	case f.ranks < 2:
 		q.Can, q.Because, q.Instead = No, report.Counted(f.ranks, "rank")+" in this recording", "if the run has more ranks, give the reports of all together"

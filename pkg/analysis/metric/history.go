@@ -66,6 +66,7 @@ type HistoryRun struct {
 	Time int64
 	// Values are its figures that are known.
 	Values map[Key]float64
+	row    int // the first of a table that it was read from
 }
 
 // HistoryOptions say what a run is compared with.
@@ -266,9 +267,8 @@ func Read(t *table.Table) ([]HistoryRun, error) {
 		id := fmt.Sprint(time, " ", name)
 		k, known := at[id]
 		if !known {
-			k = len(runs)
-			at[id] = k
-			runs = append(runs, HistoryRun{Name: name, Time: time, Values: map[Key]float64{}})
+			k, at[id] = len(runs), len(runs)
+			runs = append(runs, HistoryRun{Name: name, Time: time, Values: map[Key]float64{}, row: i})
 		}
 		if v, ok := t.Float(i, "value"); ok {
 			runs[k].Values[Key{t.Text(i, "scope"), t.Text(i, "metric")}] = v

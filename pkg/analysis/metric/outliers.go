@@ -169,24 +169,15 @@ func (u *unit) value(k Key) float64 {
 
 // unitsOf reads what is compared.
 func unitsOf(t *table.Table, by string) (all []*unit, err error) {
-	if err := t.Check(table.Fields("run text, scope text, metric text, value float")...); err != nil {
-		return nil, fmt.Errorf("no rows of runs: %w", err)
+	runs, err := Read(t)
+	if err != nil {
+		return nil, err
 	}
-	at, runs := map[string]*unit{}, map[string]bool{}
-	for i := range t.Len() {
-		name := t.Text(i, "run")
-		switch by {
-		case "run":
-		case "label", "version", "commit":
-			name = t.Text(i, by)
-		default:
-			tags := map[string]string{}
-			if text := t.Text(i, "tags"); text != "" {
-				if err := json.Unmarshal([]byte(text), &tags); err != nil {
-					return nil, fmt.Errorf("row %d: tags: %w", i, err)
-				}
-			}
-			name = tags[by]
+	at := map[string]*unit{}
+	for _, r := range runs {
+		name, err := r.calledBy(t, by)
+		if err != nil {
+			return nil, err
 		}
 		if name == "" {
 			continue
@@ -196,12 +187,8 @@ func unitsOf(t *table.Table, by string) (all []*unit, err error) {
 			u = &unit{name: name, values: map[Key][]float64{}}
 			at[name], all = u, append(all, u)
 		}
-		if id := name + "\x00" + t.Text(i, "run"); !runs[id] {
-			runs[id] = true
-			u.runs++
-		}
-		if v, ok := t.Float(i, "value"); ok {
-			k := Key{t.Text(i, "scope"), t.Text(i, "metric")}
+		u.runs++
+		for k, v := range r.Values {
 			u.values[k] = append(u.values[k], v)
 		}
 	}
@@ -209,6 +196,23 @@ func unitsOf(t *table.Table, by string) (all []*unit, err error) {
 		return nil, &event.Error{Msg: "no run has a " + by, Advice: "metrics --runs NAME=FILE --tag " + by + "=VALUE gives it one"}
 	}
 	return all, nil
+}
+
+// calledBy is a run's name, label, version, commit or tag, "" for none.
+func (r *HistoryRun) calledBy(t *table.Table, by string) (string, error) {
+	switch by {
+	case "run":
+		return r.Name, nil
+	case "label", "version", "commit":
+		return t.Text(r.row, by), nil
+	}
+	tags := map[string]string{}
+	if text := t.Text(r.row, "tags"); text != "" {
+		if err := json.Unmarshal([]byte(text), &tags); err != nil {
+			return "", fmt.Errorf("row %d: tags: %w", r.row, err)
+		}
+	}
+	return tags[by], nil
 }
 
 // Table returns a row for each outlier.

@@ -36,7 +36,7 @@ func unknown(t *Trace) *known {
 
 // learner finds what a run says of itself, in a pass without changes.
 type learner struct {
-	late   []*histogram // by code of the call's name
+	late   histograms // by code of the call's name
 	all    histogram
 	least  []int64 // the shortest of a name, also of units that followed others
 	ranges []int64 // host time of launching threads in ranges, ns, by code: the innermost
@@ -45,7 +45,7 @@ type learner struct {
 	waits  map[site]int64
 	passes *passes
 	spent  *hostTimes            // nil for one rank
-	free   []*histogram          // what calls take that wait for nothing, by code of their name
+	free   histograms            // what calls take that wait for nothing, by code of their name
 	alone  map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
 	stops  []stops               // by process
 	gaps   histogram             // between kernels of replays
@@ -70,7 +70,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make([]*histogram, n), free: make([]*histogram, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t)}
+	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t)}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call. What was
@@ -84,10 +84,7 @@ func (l *learner) launch(c *launch, u *unit, prev *unit) {
 		return
 	}
 	l.all.add(u.start - c.start)
-	if l.late[c.name] == nil {
-		l.late[c.name] = &histogram{}
-	}
-	l.late[c.name].add(u.start - c.start)
+	l.late.add(c.name, u.start-c.start)
 }
 
 // host notes host time of a thread.
@@ -126,10 +123,7 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 // before the record has ended by then, and had not when the call began, if it waited.
 func (l *learner) row(t *Trace, o *openRow) {
 	if o.kind == event.API && o.class != event.APISync && o.copied == nil && !o.full {
-		if l.free[o.name] == nil {
-			l.free[o.name] = &histogram{}
-		}
-		l.free[o.name].add(o.row.end - o.start)
+		l.free.add(o.name, o.row.end-o.start)
 	}
 	if o.kind == event.API && o.class == event.GraphLaunch && !o.full {
 		l.graphs.add(o.row.end - o.start)
@@ -218,6 +212,17 @@ func (l *learner) recordsPerStep(t *Trace) int {
 type histogram struct {
 	counts []uint32
 	n      int64
+}
+
+// histograms are those of names, nil for none.
+type histograms []*histogram
+
+// add counts a time of a name.
+func (h histograms) add(name int32, v int64) {
+	if h[name] == nil {
+		h[name] = &histogram{}
+	}
+	h[name].add(v)
 }
 
 // bin is where a time is counted: at itself below 512, then 256 to each doubling.

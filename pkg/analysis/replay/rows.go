@@ -132,18 +132,12 @@ func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, err
 
 // Add adds the rows of a batch, in the order of the stream.
 func (t *Trace) Add(b *event.Batch) error {
-	return eachRank(b, func(i, j int, rank int32) error { return t.addRank(b, i, j, rank) })
-}
-
-// eachRank calls fn with the rows of each rank in turn, -1 for those of none.
-func eachRank(b *event.Batch, fn func(i, j int, rank int32) error) error {
 	for i := 0; i < b.Len; {
-		j := b.RankEnd(i)
-		rank := int32(-1)
+		j, rank := b.RankEnd(i), int32(-1)
 		if b.Rank.Valid.Get(i) {
 			rank = b.Rank.Values[i]
 		}
-		if err := fn(i, j, rank); err != nil {
+		if err := t.addRank(b, i, j, rank); err != nil {
 			return err
 		}
 		i = j
@@ -380,12 +374,7 @@ func (w *walkers) add(b *event.Batch) error {
 	if w.header.Columns&event.StepCols != event.StepCols {
 		return nil
 	}
-	return eachRank(b, func(i, j int, rank int32) error {
-		if rank < 0 {
-			return nil
-		}
-		return w.of(rank).Add(b, i, j)
-	})
+	return b.EachRank(func(rank int32, i, j int) error { return w.of(rank).Add(b, i, j) })
 }
 
 // of returns the walker of a rank.

@@ -243,7 +243,7 @@ func (h *hosts) observe(r *row) {
 func (h *hosts) end(o *openRow) {
 	th := o.thread
 	if o.instant {
-		h.endInstant(o)
+		h.instant(point{t: o.row.end, row: o})
 		return
 	}
 	if th.held == o {
@@ -343,24 +343,21 @@ func (h *hosts) addInside(th *thread, r *row) {
 	o := h.newRow(r, th)
 	o.instant = true
 	h.agenda.push(r.end, hostEnds, o.number)
-	h.startInstant(o)
+	h.instant(point{o.start, o, true})
 }
 
-// startInstant and endInstant move such a row, or have the held one do it.
-func (h *hosts) startInstant(o *openRow) {
+// instant moves the start or the end of such a row, or has the held one do it.
+func (h *hosts) instant(p point) {
+	o := p.row
 	if held := o.thread.held; held != nil {
-		held.points = append(held.points, point{t: o.start, row: o, start: true})
+		held.points = append(held.points, p)
 		return
 	}
-	h.sink.start(o.stretch, o.ordinal, h.at(o.thread, o.start))
-}
-
-func (h *hosts) endInstant(o *openRow) {
-	if held := o.thread.held; held != nil {
-		held.points = append(held.points, point{t: o.row.end, row: o})
+	if p.start {
+		h.sink.start(o.stretch, o.ordinal, h.at(o.thread, p.t))
 		return
 	}
-	h.sink.end(o.stretch, o.ordinal, h.at(o.thread, o.row.end))
+	h.sink.end(o.stretch, o.ordinal, h.at(o.thread, p.t))
 	h.free = append(h.free, o)
 }
 

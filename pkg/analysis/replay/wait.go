@@ -217,8 +217,8 @@ func (h *hosts) between(o *openRow, p point) {
 // handle handles a point that nothing holds any more.
 func (h *hosts) handle(p point) {
 	switch {
-	case p.row.instant && p.start:
-		h.startInstant(p.row)
+	case p.row.instant:
+		h.instant(p)
 	case p.start && p.row.thread.held == nil:
 		h.open(p.row)
 	case p.start:
