@@ -11,8 +11,9 @@ type entry struct {
 	own, owned int64
 }
 
-// cursor reads the collectives of a lane in order.
+// cursor reads the collectives of a lane in order; entry is what it read last.
 type cursor struct {
+	entry    entry
 	lane     int
 	stepless bool
 	clock    Clock
@@ -29,13 +30,13 @@ func newCursor(lane int, l *Lane, clock Clock) *cursor {
 }
 
 // next reads the next collective; false after the last.
-func (c *cursor) next(e *entry) bool {
+func (c *cursor) next() bool {
 	for c.rows == nil || c.at == len(c.rows[spill.Key]) {
 		if c.rows, c.at = c.reader.Next(allColumns), 0; c.rows == nil {
 			return false
 		}
 	}
-	i, start, name := c.at, c.rows[spill.Key][c.at], c.rows[colName][c.at]
+	e, i, start, name := &c.entry, c.at, c.rows[spill.Key][c.at], c.rows[colName][c.at]
 	e.lane, e.index = c.lane, c.index
 	e.Step, e.Name = int32(c.rows[colStep][i]), int32(name>>1)
 	e.Allreduce, e.at = name&1 != 0, start
@@ -50,6 +51,11 @@ func (c *cursor) next(e *entry) bool {
 	c.at++
 	c.index++
 	return true
+}
+
+func (c *cursor) before(o *cursor) bool {
+	a, b := &c.entry, &o.entry
+	return a.Start < b.Start || a.Start == b.Start && a.lane < b.lane
 }
 
 // partCursor reads the idle time before collectives of a lane in order.

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -74,8 +75,8 @@ type samples map[int32][]point
 func (m *Match) sample(k int, most int64) (samples, map[int32]int64) {
 	s, counts := samples{}, map[int32]int64{}
 	c := newCursor(k, &m.Lanes[k], Clock{})
-	var e entry
-	for c.next(&e) {
+	for c.next() {
+		e := &c.entry
 		if e.Allreduce {
 			m.reduce[e.Name] = true
 		}
@@ -98,7 +99,7 @@ func (m *Match) group(of []samples) {
 	names = slices.Compact(names)
 	byLanes := map[string]int{}
 	add := func(name int32, lanes []int) {
-		key := string(laneKey(lanes))
+		key := fmt.Sprint(lanes)
 		g, known := byLanes[key]
 		if !known {
 			g = len(m.Groups)
@@ -139,13 +140,6 @@ func (m *Match) lanesWith(name int32, of []samples) (lanes []int) {
 		}
 	}
 	return lanes
-}
-
-func laneKey(lanes []int) (key []byte) {
-	for _, k := range lanes {
-		key = append(key, byte(k), byte(k>>8), byte(k>>16))
-	}
-	return key
 }
 
 // partition divides lanes into those of one run of which same holds with the first one.

@@ -73,9 +73,9 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	m.place[k] = map[place]int64{}
 	seen := map[place]int{}
 	c, p := newCursor(k, &m.Lanes[k], Clock{}), newPlaces(&m.Lanes[k])
-	var e entry
-	for c.next(&e) {
-		at := p.of(&e)
+	for c.next() {
+		e := &c.entry
+		at := p.of(e)
 		seen[at]++
 		if least, ok := m.place[k][at]; !ok || e.End-e.Start < least {
 			m.place[k][at] = e.End - e.Start
@@ -163,7 +163,7 @@ type slot struct {
 // matcher is the state of Each.
 type matcher struct {
 	*Match
-	heads  ordered[*ahead]
+	heads  ordered[*cursor]
 	queues []*queue
 	slots  [][]slot // by lane and name
 	// expiry is when the first one that waits has no match any more, at the earliest.
@@ -212,9 +212,8 @@ func (m *Match) Show(to ...Viewer) {
 	for k := range m.Lanes {
 		x.slack = max(x.slack, m.slack[k])
 		x.places = append(x.places, newPlaces(&m.Lanes[k]))
-		h := &ahead{cursor: newCursor(k, &m.Lanes[k], m.clocks[k])}
-		if h.cursor.next(&h.entry) {
-			x.heads = append(x.heads, h)
+		if c := newCursor(k, &m.Lanes[k], m.clocks[k]); c.next() {
+			x.heads = append(x.heads, c)
 		}
 	}
 	heap.Init(&x.heads)
@@ -222,7 +221,7 @@ func (m *Match) Show(to ...Viewer) {
 		h := x.heads[0]
 		x.advance(h.entry.Start)
 		x.add(&h.entry)
-		if h.cursor.next(&h.entry) {
+		if h.next() {
 			heap.Fix(&x.heads, 0)
 		} else {
 			heap.Pop(&x.heads)
@@ -415,16 +414,6 @@ func (ev *Meeting) divide() {
 		w := &ev.Members[i]
 		w.Wait = max(0, min(last-w.Start, w.End-w.Start-least))
 	}
-}
-
-// ahead is a cursor with what it read last.
-type ahead struct {
-	cursor *cursor
-	entry  entry
-}
-
-func (a *ahead) before(b *ahead) bool {
-	return a.entry.Start < b.entry.Start || a.entry.Start == b.entry.Start && a.entry.lane < b.entry.lane
 }
 
 func (ev *Meeting) before(o *Meeting) bool {

@@ -22,15 +22,6 @@ type series struct {
 	steps   int // of the rank with the most
 }
 
-// addRank adds steps of a rank, in order.
-func (s *series) addRank(r *rank, steps []int) {
-	i := 0
-	for _, t := range r.steps.among(steps) {
-		s.samples[i*len(s.samples)/len(steps)].add(t, r)
-		i++
-	}
-}
-
 // newSeries returns the whole steps of a scope, over the ranks, in at most stat.MaxBins
 // samples; none where no rank has MinSteps. The last step of a segment has no
 // whole period and would count as an outlier.
@@ -52,7 +43,11 @@ func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 	}
 	s.samples = make([]figures, min(n, stat.MaxBins))
 	for i, r := range ranks {
-		s.addRank(r, all[i])
+		place := 0
+		for _, t := range r.steps.among(all[i]) {
+			s.samples[place*len(s.samples)/len(all[i])].add(t, r)
+			place++
+		}
 	}
 	return s
 }

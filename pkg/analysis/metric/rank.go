@@ -366,3 +366,6 @@ func (l *tallies) creditOf(step int) *credit {
 	}
 	return &l.credits[step]
 }
+
+// isNCCL reports whether name contains "nccl", in any case.
+func isNCCL(name []byte) bool { return bytes.Contains(bytes.ToLower(name), []byte("nccl")) }

@@ -41,7 +41,7 @@ func newPlan(t *Trace, scenarios []Scenario, know *known) *plan {
 			p.add(applied{c, s, nowhere})
 		}
 	}
-	p.whys.factors, p.whys.names = map[idle.Why][]float64{}, p.names
+	p.whys.n, p.whys.factors, p.whys.names = p.n, map[idle.Why][]float64{}, p.names
 	p.byName = make([][]int32, len(p.names))
 	for code := range p.names {
 		for k := range p.changes {

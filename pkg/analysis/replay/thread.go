@@ -234,7 +234,7 @@ func (h *hosts) reach(th *thread, t int64) {
 func (h *hosts) observe(r *row) {
 	th := &h.threads[r.place]
 	if th.why == nil {
-		th.why = h.plan.whys.begin(r.start, h.t.header.Records(event.OS, th.rank), th.process.limits)
+		th.why = h.plan.whys.begin(th, r.start, h.t.header.Records(event.OS, th.rank))
 	}
 	h.plan.whys.observe(th.why, r)
 }
@@ -369,7 +369,7 @@ func (h *hosts) at(th *thread, t int64) int64 {
 	d := t - th.last
 	if th.why != nil {
 		h.plan.whys.advance(th.why, t)
-		d -= h.plan.whys.less(th, 0, th.last, t)
+		d -= th.less(0, th.last, t)
 	}
 	return th.now[0] + scaled(d, th.factor[0])
 }

@@ -158,7 +158,7 @@ func (w *waits) shorten(o *openRow, a *anchor) {
 		if o.kind == event.API {
 			from = max(o.start, a.old)
 		}
-		if ns := w.plan.whys.less(th, s, from, o.row.end); ns > 0 && o.kind == event.API {
+		if ns := th.less(s, from, o.row.end); ns > 0 && o.kind == event.API {
 			th.now[s] -= scaled(ns, th.factor[s])
 		} else if ns > 0 {
 			th.now[s] = o.newStart[s] + scaled(o.row.end-o.start-ns, th.factor[s])

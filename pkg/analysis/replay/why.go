@@ -14,6 +14,7 @@ import (
 
 // whys are the changes about host time with some why, or that a CPU limit took.
 type whys struct {
+	n       int // scenarios
 	changes []applied
 	factors map[idle.Why][]float64 // by change, of whys that were met
 	names   []name
@@ -21,12 +22,13 @@ type whys struct {
 
 // whyTime is how much time of a thread changes take away, up to points of old time.
 type whyTime struct {
+	rank   int32
 	state  *idle.HostState
 	at     int64
 	cuda   []event.Class // of open calls of the GPU's library
 	ends   []int64       // of them
 	points []int64       // of time
-	gone   [][]float64   // by change, up to each point
+	gone   [][]float64   // by scenario, up to each point
 	limits [][2]int64    // in which a CPU limit held the process up
 }
 
@@ -50,8 +52,8 @@ func (w *whys) of(why idle.Why) []float64 {
 }
 
 // begin begins a thread.
-func (w *whys) begin(t int64, calls bool, limits [][2]int64) *whyTime {
-	return &whyTime{state: idle.NewHostState(t, calls), at: t, points: []int64{t}, gone: [][]float64{make([]float64, len(w.changes))}, limits: limits}
+func (w *whys) begin(th *thread, t int64, calls bool) *whyTime {
+	return &whyTime{rank: th.rank, state: idle.NewHostState(t, calls), at: t, points: []int64{t}, gone: [][]float64{make([]float64, w.n)}, limits: th.process.limits}
 }
 
 // observe has a row of a thread say what it is in.
@@ -96,10 +98,12 @@ func (w *whys) advance(th *whyTime, t int64) {
 		why, until := th.state.At(th.at, until, cuda)
 		gone := slices.Clone(th.gone[len(th.gone)-1])
 		for k, f := range w.of(why) {
-			if d := float64(until - th.at); w.changes[k].what == limitTime {
-				gone[k] += float64(within(th.limits, th.at, until))
-			} else {
-				gone[k] += d * (1 - f)
+			switch c := &w.changes[k]; {
+			case !c.on(th.rank):
+			case c.what == limitTime:
+				gone[c.scenario] += float64(within(th.limits, th.at, until))
+			default:
+				gone[c.scenario] += float64(until-th.at) * (1 - f)
 			}
 		}
 		th.at = until
@@ -126,40 +130,34 @@ func within(spans [][2]int64, from, to int64) (ns int64) {
 }
 
 // upTo is how much is gone up to a time.
-func (th *whyTime) upTo(t int64, change int) float64 {
+func (th *whyTime) upTo(t int64, s int) float64 {
 	k, found := slices.BinarySearch(th.points, t)
 	switch {
 	case found:
-		return th.gone[k][change]
+		return th.gone[k][s]
 	case k == 0:
-		return th.gone[0][change]
+		return th.gone[0][s]
 	case k == len(th.points):
-		return th.gone[k-1][change]
+		return th.gone[k-1][s]
 	}
 	a, b := th.points[k-1], th.points[k]
-	return th.gone[k-1][change] + (th.gone[k][change]-th.gone[k-1][change])*float64(t-a)/float64(b-a)
+	return th.gone[k-1][s] + (th.gone[k][s]-th.gone[k-1][s])*float64(t-a)/float64(b-a)
 }
 
 // less returns how much shorter the time between two instants of a thread is in a scenario;
 // nobody asks for what is before from any more.
-func (w *whys) less(th *thread, s int, from, to int64) int64 {
+func (th *thread) less(s int, from, to int64) int64 {
 	if th.why == nil || to <= from {
 		return 0
 	}
-	ns := 0.0
-	for k, c := range w.changes {
-		if c.scenario == s && c.on(th.rank) {
-			ns += th.why.upTo(to, k) - th.why.upTo(from, k)
-		}
-	}
-	return min(to-from, int64(ns+0.5))
+	return min(to-from, int64(th.why.upTo(to, s)-th.why.upTo(from, s)+0.5))
 }
 
 // spent takes off what changes take away of host time between two instants.
 func (w *whys) spent(th *thread, from, to int64) {
 	w.advance(th.why, to)
 	for s := range th.now {
-		th.now[s] -= scaled(w.less(th, s, from, to), th.factor[s])
+		th.now[s] -= scaled(th.less(s, from, to), th.factor[s])
 	}
 	th.why.forget(from)
 }
