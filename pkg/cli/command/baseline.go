@@ -225,7 +225,7 @@ func isSave(path string) bool {
 // saveRun writes a run, with its steps and phases, as a checkpoint.
 func (p *Plan) saveRun(files []string, path string) error {
 	in := p.reading(files)
-	in.wantHost("")
+	in.host = hostKinds
 	r := p.read(in)
 	src, err := r.events(source.Phased)
 	if err != nil {

@@ -140,7 +140,7 @@ func (a asking) run() (int, error) { return 0, a.ask(a.p) }
 func (p *Plan) Events(at source.Stage, host bool) (event.Source, error) {
 	in := p.reading(p.Files)
 	if host {
-		in.wantHost("")
+		in.host = hostKinds
 	}
 	return p.read(in).events(at)
 }

@@ -196,7 +196,7 @@ func (d *comparing) readingOf(files []string, first bool) reading {
 	in := d.reading(files)
 	in.columns, in.saved = diffColumns, d.named.holds(files)
 	if d.profile.Why {
-		in.wantHost("")
+		in.host = hostKinds
 		in.columns |= event.HostCols
 	}
 	if first && d.out.page() {

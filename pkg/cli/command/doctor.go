@@ -17,13 +17,13 @@ type diagnosis struct {
 
 // planDiagnosis plans one. Half of the rows would be half of an answer: selections are refused.
 func planDiagnosis(p *Plan) (*diagnosis, error) {
-	for _, name := range append(names(choiceFlags), "checkpoint", "without") {
+	for _, name := range append(names(choiceFlags), "checkpoint") {
 		if p.IsSet(name) {
 			return nil, cli.Misuse("--doctor examines the whole recording", "leave --"+name+" out")
 		}
 	}
 	in := p.reading(p.Files)
-	in.wantHost("")
+	in.host = hostKinds
 	return &diagnosis{p, in}, nil
 }
 

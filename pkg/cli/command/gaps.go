@@ -76,7 +76,7 @@ func planGaps(p *Plan) (*idling, error) {
 	if g.opt.Top == 0 {
 		g.opt.Top = -1 // none
 	}
-	g.in.wantHost("")
+	g.in.host = hostKinds
 	g.in.perStep = g.opt.PerStep
 	g.in.callers = !page && p.String("perfetto") == "" // these draw what every thread does
 	return g, nil

@@ -122,7 +122,7 @@ func (p *profiling) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	notes, err := readNotes(p.rounds.notes)
+	notes, err := readNotes(p.Plan, p.rounds.notes)
 	if err != nil {
 		return 0, err
 	}
@@ -180,10 +180,7 @@ func (p *profiling) evidence() (*hotspot.Trace, error) {
 	if files := p.traceFiles(); files != nil {
 		return p.gapsOf(files)
 	}
-	if path != "-" {
-		return readFile(path, hotspot.Read, blame)
-	}
-	return readStream(p.Stdin, hotspot.Read, blame)
+	return readFile(p.Plan, path, hotspot.Read, blame)
 }
 
 // traceFiles are the files of a trace that is the evidence, nil where that is JSON, or none.
@@ -257,11 +254,11 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 }
 
 // readNotes reads the notes, nil where there are none.
-func readNotes(path string) (*round.Notes, error) {
+func readNotes(p *Plan, path string) (*round.Notes, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return readFile(path, round.ReadNotes, notThis(path, "see the documentation of package round for what notes hold"))
+	return readFile(p, path, round.ReadNotes, notThis(path, "see the documentation of package round for what notes hold"))
 }
 
 // benchAdvice says what a benchmark may be.
@@ -279,7 +276,7 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 		profiles = append(profiles, prof)
 	}
 	for _, path := range r.bench {
-		runs, err := readFile(path, round.ReadBench, notThis(path, benchAdvice))
+		runs, err := readFile(p.Plan, path, round.ReadBench, notThis(path, benchAdvice))
 		if err != nil {
 			return in, err
 		}
@@ -290,7 +287,7 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 	})
 	if r.said != "" {
 		adopt := func(f io.Reader) (any, error) { return nil, in.Report.Adopt(f) }
-		if _, err := readFile(r.said, adopt, notThis(r.said, "it is what hotspots PROFILE --evidence TRACE --format json wrote; remove it")); err != nil {
+		if _, err := readFile(p.Plan, r.said, adopt, notThis(r.said, "it is what hotspots PROFILE --evidence TRACE --format json wrote; remove it")); err != nil {
 			return in, err
 		}
 	}
@@ -298,17 +295,21 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 		return in, nil
 	}
 	var err error
-	in.Moved, err = readFile(r.moved, round.ReadMoved, notThis(r.moved, "it is what diff BEFORE AFTER --format json wrote; remove it"))
+	in.Moved, err = readFile(p.Plan, r.moved, round.ReadMoved, notThis(r.moved, "it is what diff BEFORE AFTER --format json wrote; remove it"))
 	return in, err
 }
 
 // readProfile reads one profile, "-" for standard input.
 func (p *profiling) readProfile(path string) (prof *lineprof.Profile, err error) {
 	blame := func(err error) error { return profileError(path, err) }
+	name := path
 	if path == "-" {
-		prof, err = readStream(p.Stdin, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read("", r) }, blame)
-	} else if prof, err = p.pythonStacks(path); prof == nil && err == nil {
-		prof, err = readFile(path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(path, r) }, blame)
+		name = ""
+	} else if prof, err = p.pythonStacks(path); err != nil {
+		return nil, err
+	}
+	if prof == nil {
+		prof, err = readFile(p.Plan, path, func(r io.Reader) (*lineprof.Profile, error) { return lineprof.Read(name, r) }, blame)
 	}
 	if dir := p.String("source"); err == nil && dir != "" {
 		err = addSource(prof, dir)

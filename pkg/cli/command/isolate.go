@@ -12,7 +12,7 @@ import (
 // Isolate finds the steps of a run in a stream of events.
 var Isolate = manual("isolate", cli.Command{
 	Foreign: trtllmFlags,
-	Flags:   slices.Concat(outputFlags("isolate"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Flags:   slices.Concat(outputFlags("isolate"), []cli.Flag{topFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run:     planned("isolate", func(p *Plan) (*annotating, error) { return planAnnotating(p, source.Raw, (*reader).isolate), nil }),
 })
 
@@ -31,7 +31,7 @@ func planAnnotating(p *Plan, at source.Stage, add func(*reader, event.Source) (e
 	in, path := p.reading(p.Files), p.OutputPath()
 	in.onePass = p.out.streams() && (path == "" || cli.IsStream(path)) && !p.IsSet("checkpoint")
 	in.selected.Kinds = nil
-	in.wantHost(p.String(withoutFlag.Name))
+	in.host = hostKinds
 	return &annotating{Plan: p, in: in, at: at, add: add}
 }
 

@@ -10,21 +10,17 @@ import (
 
 // Nsys2arrow reads Nsight Systems exports as a stream of events.
 var Nsys2arrow = manual("nsys2arrow", cli.Command{
-	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag, withoutFlag}, checkpointFlags, selectFlags),
+	Flags: slices.Concat(outputFlags("nsys2arrow"), []cli.Flag{topFlag, doctorFlag}, checkpointFlags, selectFlags),
 	Run:   planned("nsys2arrow", planReports),
 })
 
-// planReports plans to pass on the rows of reports, or to say what they can answer. Of host
-// threads it reads all that --without does not name; torch2arrow, which has no such flag, has
-// no such rows.
+// planReports plans to pass on the rows of reports, or to say what they can answer.
 func planReports(p *Plan) (job, error) {
 	if p.Bool(doctorFlag.Name) {
 		return planDiagnosis(p)
 	}
 	in := p.reading(p.Files)
-	if p.Has(withoutFlag.Name) {
-		in.wantHost(p.String(withoutFlag.Name))
-	}
+	in.host = hostKinds
 	return &converting{p, in}, nil
 }
 

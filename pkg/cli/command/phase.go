@@ -9,7 +9,7 @@ import (
 
 // Phase tells context steps from generation steps.
 var Phase = manual("phase", cli.Command{
-	Flags: slices.Concat(outputFlags("phase"), []cli.Flag{topFlag, withoutFlag}, checkpointFlags, isolateFlags, selectFlags),
+	Flags: slices.Concat(outputFlags("phase"), []cli.Flag{topFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: planned("phase", func(p *Plan) (*annotating, error) {
 		return planAnnotating(p, source.Isolated, (*reader).phase), p.needSteps("verdict --by none and gaps --by none answer for the whole trace")
 	}),

@@ -10,21 +10,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// readFile reads a file that a flag or an argument names. What read finds wrong with
-// it is what blame makes of that; a file that cannot be opened names itself.
-func readFile[T any](path string, read func(io.Reader) (T, error), blame func(error) error) (v T, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return v, err
+// readFile reads a file that a flag or an argument names, "-" for standard input. What read finds
+// wrong with it is what blame makes of that; a file that cannot be opened names itself.
+func readFile[T any](p *Plan, path string, read func(io.Reader) (T, error), blame func(error) error) (v T, err error) {
+	in := p.Stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return v, err
+		}
+		defer f.Close()
+		in = f
 	}
-	defer f.Close()
-	return readStream(f, read, blame)
-}
-
-// readStream is readFile of what is open already.
-func readStream[T any](r io.Reader, read func(io.Reader) (T, error), blame func(error) error) (T, error) {
-	v, err := read(r)
-	if err != nil {
+	if v, err = read(in); err != nil {
 		err = blame(err)
 	}
 	return v, err

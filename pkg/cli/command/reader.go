@@ -32,6 +32,10 @@ type reading struct {
 	classes func(*event.Header) (event.ClassSet, bool)
 }
 
+// hostKinds are the kinds of rows about host threads that a recording may have. Filters pass
+// them on, and of the analyses gaps looks at all of them.
+var hostKinds = []event.Kind{event.OS, event.Run, event.Sample, event.Backtrace}
+
 // reading is what is wanted of files by default: the rows that flags choose.
 func (p *Plan) reading(files []string) reading { return reading{files: files, selected: p.chosen} }
 

@@ -74,8 +74,7 @@ func (p *Plan) analyses() bool { return !p.Has("checkpoint") }
 func (p *Plan) checkKinds(kept []string, what, advice string) error {
 	var missing []string
 	for code, name := range event.Kinds {
-		ofHost := slices.ContainsFunc(hostKinds, func(k hostKind) bool { return slices.Contains(k.kinds, event.Kind(code)) })
-		if !ofHost && !slices.Contains(kept, name) {
+		if !slices.Contains(hostKinds, event.Kind(code)) && !slices.Contains(kept, name) {
 			missing = append(missing, name)
 		}
 	}

@@ -15,5 +15,5 @@ func sourcesOf(p *Plan) (*compare.Sources, error) {
 	if path == "" {
 		return known, nil
 	}
-	return readFile(path, known.Extend, notThis(path, `--source-map takes JSON such as {"ranges": [{"nvtx": "my_range", "function": "Engine.step", "file": "engine.py"}]}`))
+	return readFile(p, path, known.Extend, notThis(path, `--source-map takes JSON such as {"ranges": [{"nvtx": "my_range", "function": "Engine.step", "file": "engine.py"}]}`))
 }

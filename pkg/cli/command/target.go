@@ -27,11 +27,11 @@ func (m *measurement) aimed() {
 	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
 		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, FirstOnly: true, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
 	}}
-	m.aim.in.wantHost("")
+	m.aim.in.host = hostKinds
 	m.aim.in.callers = true
 	if readOnce(m.in.files) {
 		m.in.columns, m.in.classes = 0, nil
-		m.in.wantHost("")
+		m.in.host = hostKinds
 	}
 }
 

@@ -107,7 +107,7 @@ func thresholdsOf(p *Plan) (verdict.Thresholds, error) {
 	t := verdict.Defaults()
 	if path := p.String("thresholds"); path != "" {
 		read := func(r io.Reader) (any, error) { return nil, t.Read(r) }
-		if _, err := readFile(path, read, notThis(path, `--thresholds takes JSON such as {"generation": {"gpu_idle_ratio": 0.2}}`)); err != nil {
+		if _, err := readFile(p, path, read, notThis(path, `--thresholds takes JSON such as {"generation": {"gpu_idle_ratio": 0.2}}`)); err != nil {
 			return t, err
 		}
 	}

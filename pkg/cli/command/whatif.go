@@ -98,7 +98,7 @@ type moving struct {
 // planWhatif plans to move events, or to report what steps would take.
 func planWhatif(p *Plan) (*moving, error) {
 	m := &moving{Plan: p, in: p.reading(p.Files), scenario: scenarioOf(p)}
-	m.in.wantHost("")
+	m.in.host = hostKinds
 	return m, nil
 }
 
