@@ -19,50 +19,51 @@ func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
 	}
 }
 
-// Same adds one step, by its rank and number, of several sides, one below the other and on one
-// scale; where a side has it not, nothing of that.
-func Same(s *report.Section, rank int32, sides ...Side) {
-	var all []closeup
-	var lines []*Timeline
-	var longest int64
-	for _, side := range sides {
-		for _, one := range side.Steps {
-			if one.Asked && one.Rank == rank {
-				longest = max(longest, one.Until-one.Start)
-				all, lines = append(all, closeup{side.Name, one}), append(lines, side.Timeline)
-				break
-			}
-		}
-	}
-	colors := Palette(lines...)
-	for _, one := range all {
-		one.draw(s, colors, longest)
-	}
-}
-
 // Side is one of the runs that are compared.
 type Side struct {
 	Name string // of the side, in titles
 	*Timeline
 }
 
-// Beside adds a step of median length of each side, one below the other and on one scale,
-// as figures; of the phase that most steps of the first side have, where the side has
-// such steps.
+// Same adds one step, by its rank and number, of several sides; where a side has it not, nothing
+// of that.
+func Same(s *report.Section, rank int32, sides ...Side) {
+	drawSides(s, sides, func(t *Timeline) (closeup, bool) {
+		k := slices.IndexFunc(t.Steps, func(one *Step) bool { return one.Asked && one.Rank == rank })
+		if k < 0 {
+			return closeup{}, false
+		}
+		return closeup{step: t.Steps[k]}, true
+	})
+}
+
+// Beside adds a step of median length of each side; of the phase that most steps of the first side
+// have, where the side has such steps.
 func Beside(s *report.Section, sides ...Side) {
+	var first *Step
+	drawSides(s, sides, func(t *Timeline) (closeup, bool) {
+		steps := t.closeups()
+		if len(steps) == 0 {
+			return closeup{}, false
+		}
+		one := steps[max(0, slices.IndexFunc(steps, func(c closeup) bool { return first != nil && c.step.Phase == first.Phase }))]
+		first = cmp.Or(first, one.step)
+		one.what = ", " + strings.ToLower(one.what[:1]) + one.what[1:]
+		return one, true
+	})
+}
+
+// drawSides adds the step that choose takes of each side, one below the other and on one scale.
+func drawSides(s *report.Section, sides []Side, choose func(*Timeline) (closeup, bool)) {
 	var all []closeup
 	var lines []*Timeline
 	var longest int64
 	for _, side := range sides {
-		steps := side.closeups()
-		if len(steps) == 0 {
-			continue
+		if one, ok := choose(side.Timeline); ok {
+			one.what = side.Name + one.what
+			longest = max(longest, one.step.Until-one.step.Start)
+			all, lines = append(all, one), append(lines, side.Timeline)
 		}
-		k := max(0, slices.IndexFunc(steps, func(c closeup) bool { return len(all) > 0 && c.step.Phase == all[0].step.Phase }))
-		one := steps[k]
-		one.what = side.Name + ", " + strings.ToLower(one.what[:1]) + one.what[1:]
-		longest = max(longest, one.step.Until-one.step.Start)
-		all, lines = append(all, one), append(lines, side.Timeline)
 	}
 	colors := Palette(lines...)
 	for _, one := range all {
