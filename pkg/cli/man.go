@@ -9,7 +9,9 @@ import (
 // in roff's macros for manuals.
 func manPage(cmd *Command, called string) string {
 	var b strings.Builder
-	manHead(&b, called, cmd.Summary, "[flags] "+roff(cmd.Args))
+	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+Version())
+	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(called), roff(cmd.Summary))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n%s\n", roff(called), "[flags] "+roff(cmd.Args))
 	b.WriteString(".SH DESCRIPTION\n" + paragraphs(cmd.Description))
 	b.WriteString(".SH OPTIONS\n")
 	for k, g := range cmd.groups() {
@@ -27,13 +29,6 @@ func manPage(cmd *Command, called string) string {
 	}
 	b.WriteString(".EE\n")
 	return b.String()
-}
-
-// manHead begins a manual page.
-func manHead(b *strings.Builder, called, summary, args string) {
-	fmt.Fprintf(b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+Version())
-	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", roff(called), roff(summary))
-	fmt.Fprintf(b, ".SH SYNOPSIS\n.B %s\n%s\n", roff(called), args)
 }
 
 // manual writes what a manual page says of a flag.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -25,42 +24,50 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 	if cmd := named(cmds, called); cmd != nil {
 		return run(cmd, called, args[1:], stdin, stdout, stderr)
 	}
-	c := Call{Name: name, Stderr: stderr}
-	if len(args) < 2 {
-		c.complain(Misuse("no command", "'"+name+" --help' lists the commands"))
-		return StatusTrouble
-	}
-	if cmd := named(cmds, args[1]); cmd != nil {
-		return run(cmd, args[1], args[2:], stdin, stdout, stderr)
-	}
-	var err error
-	switch word := args[1]; {
-	case args[len(args)-1] == completeArgument:
-		writeNames(cmds, word, stdout)
-	case word == "--help" || word == "-h" || word == "help":
-		_, err = io.WriteString(stdout, helpOf(name, cmds))
-	case word == "--"+manFlag:
-		_, err = io.WriteString(stdout, manOf(name, cmds))
-	case word == "--"+versionFlag:
-		_, err = fmt.Fprintln(stdout, name, "version", Version())
-	case word == "--"+completionFlag && len(args) == 3:
-		err = writeCompletion(name, args[2], stdout)
-	default:
-		advice := "'" + name + " --help' lists the commands"
-		var names []string
-		for _, c := range cmds {
-			names = append(names, c.Name, c.Installed)
+	if args = args[1:]; len(args) > 0 {
+		if cmd := named(cmds, args[0]); cmd != nil {
+			return run(cmd, args[0], args[1:], stdin, stdout, stderr)
 		}
-		if meant := closest(word, names); meant != "" {
-			advice = "did you mean " + meant + "? " + advice
+		if args[len(args)-1] == completeArgument {
+			writeNames(cmds, args[0], stdout)
+			return 0
 		}
-		err = Misuse("unknown command: "+word, advice)
+		if args[0] == "help" {
+			args = []string{"--" + helpFlag}
+		} else if !strings.HasPrefix(args[0], "-") { // what follows is of the command that there is not
+			args = args[:1]
+		}
 	}
-	if err != nil {
-		c.complain(err)
-		return StatusTrouble
+	return run(all(name, cmds), name, args, stdin, stdout, stderr)
+}
+
+// all is the command that is none of several, and names them.
+func all(name string, cmds []*Command) *Command {
+	var names []string
+	var rows strings.Builder
+	for _, c := range cmds {
+		names = append(names, c.Name, c.Installed)
+		summary := c.Summary
+		if c.Installed != "" {
+			summary += " (installed as " + c.Installed + ")"
+		}
+		fmt.Fprintf(&rows, "\n  %-11s  %s", c.Name, summary)
 	}
-	return 0
+	return &Command{
+		Name: name, Summary: "filters over traces of GPUs that say whether the host holds them back", Args: "| COMMAND [flags] [FILE...]",
+		Description: "Each command explains itself with --help. A link to " + name + " that has the name of a command is that\ncommand.\n" + rows.String(),
+		Examples:    []string{name + " verdict trace.sqlite"},
+		Run: func(c *Call) (int, error) {
+			advice := "'" + name + " --help' lists the commands"
+			if len(c.Files) == 0 {
+				return 0, Misuse("no command", advice)
+			}
+			if meant := closest(c.Files[0], names); meant != "" {
+				advice = "did you mean " + meant + "? " + advice
+			}
+			return 0, Misuse("unknown command: "+c.Files[0], advice)
+		},
+	}
 }
 
 // named returns the command of that name, which may be the one that it is
@@ -80,42 +87,4 @@ func writeNames(cmds []*Command, begin string, w io.Writer) {
 			fmt.Fprintf(w, "%s\t%s\n", c.Name, c.Summary)
 		}
 	}
-}
-
-// manOf is the manual page of a binary of several commands.
-func manOf(name string, cmds []*Command) string {
-	var b strings.Builder
-	manHead(&b, name, "filters over traces of GPUs that say whether the host holds them back", `\fICOMMAND\fR [flags] [FILE...]`)
-	b.WriteString(".SH COMMANDS\n")
-	for _, c := range cmds {
-		fmt.Fprintf(&b, ".TP\n\\fB%s\\fR\n%s\n", roff(c.Name), roff(c.Summary))
-	}
-	b.WriteString(".SH DESCRIPTION\n" + roff("A link to "+name+" that has the name of a command is that command.") + "\n.SH SEE ALSO\n")
-	for k, c := range cmds {
-		if k > 0 {
-			b.WriteString(",\n")
-		}
-		fmt.Fprintf(&b, `\fB%s\fR(1)`, roff(cmp.Or(c.Installed, c.Name)))
-	}
-	return b.String() + "\n"
-}
-
-// helpOf is the usage text of a binary of several commands.
-func helpOf(name string, cmds []*Command) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s COMMAND [flags] [FILE...]\n\nCommands, each of which explains itself with --help:\n", name)
-	width := 0
-	for _, c := range cmds {
-		width = max(width, len(c.Name))
-	}
-	for _, c := range cmds {
-		summary := c.Summary
-		if c.Installed != "" {
-			summary += " (installed as " + c.Installed + ")"
-		}
-		text := wrapped(summary, strings.Repeat(" ", width+5), helpWidth)
-		b.WriteString("  " + c.Name + text[2+len(c.Name):])
-	}
-	fmt.Fprintf(&b, "\nA link to %s that has the name of a command is that command.\n", name)
-	return b.String()
 }
