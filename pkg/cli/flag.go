@@ -123,12 +123,6 @@ func (f *Flags) Duration(name string) time.Duration { return f.values.Duration(n
 // Has reports whether the command has a flag.
 func (f *Flags) Has(name string) bool { return f.cmd.find(name, false) != nil }
 
-// Takes reports whether a flag takes a value that its manual lists.
-func (f *Flags) Takes(name, value string) bool {
-	flag := f.cmd.find(name, false)
-	return flag != nil && slices.Contains(flag.Values, value)
-}
-
 // given returns the values that a flag was given.
 func (f *Flags) given(flag *Flag) []string {
 	if !f.IsSet(flag.Name) {
