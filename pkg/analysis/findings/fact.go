@@ -2,7 +2,6 @@ package findings
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -119,7 +118,11 @@ func (g *group) sum(f *Fact) {
 			g.numbers[name] += v
 		}
 	}
-	maps.Copy(g.names, f.Names)
+	for name, text := range f.Names {
+		if _, ok := g.names[name]; !ok { // that of the fact with most idle time
+			g.names[name] = text
+		}
+	}
 	for rank, steps := range f.Steps {
 		for k := range steps {
 			g.steps.Add(rank, k)

@@ -66,11 +66,11 @@ func (c *computer) gather(rep *Report, views []*view, found *evidence) []finding
 		f.limited[v.id] = c.threads.limited(v.id)
 	}
 	f.throttled()
-	after := f.tally()
+	f.tally()
 	f.samples()
 	f.partial()
 	f.idle(f.pauses())
-	f.calls(after)
+	f.calls()
 	f.ahead()
 	f.steps()
 	f.kernels()
@@ -101,7 +101,7 @@ func (f *gathering) partial() {
 type spot struct {
 	cause      idle.Cause
 	call, path string
-	why        string // with the class of a call, not its name
+	why        string // as package idle names it
 	is         string // more words, one after the other
 	rank       int32  // -1 for all
 }
@@ -109,8 +109,8 @@ type spot struct {
 // idle says in what launching threads were while GPUs were idle, and why they did not go on, but
 // for the causes that pauses tell of.
 func (f *gathering) idle(paused map[string]bool) {
-	times, unseen, names := map[spot]int64{}, map[spot]int64{}, map[spot]string{}
-	followers := f.followers()
+	times := map[spot]int64{}
+	followers := f.c.followers(f.views)
 	for _, v := range f.views {
 		total := map[idle.Key]int64{}
 		for _, t := range v.total {
@@ -128,16 +128,10 @@ func (f *gathering) idle(paused map[string]bool) {
 				continue
 			}
 			if why != idle.None {
-				s.why = why.String()
-			}
-			if name := f.c.sites.Calls.Text(why.Name()); why.Name() >= 0 {
-				s.why, names[s] = "os:"+cudaname.ClassOS(name), name
+				s.why = f.c.sites.WhyName(why)
 			}
 			s.is = f.words(v, k, &s, why, followers)
 			times[s] += total[k]
-			if why.InCall() && !why.OnCPU() && !why.OffCPU() {
-				unseen[s] += total[k]
-			}
 		}
 	}
 	order := slices.SortedFunc(maps.Keys(times), func(a, b spot) int {
@@ -145,9 +139,7 @@ func (f *gathering) idle(paused map[string]bool) {
 	})
 	for _, s := range order {
 		if times[s] > 0 {
-			if f.spot(&s, times[s], unseen[s], names[s]); len(followers) > 0 {
-				f.list[len(f.list)-1].Names["fetcher"] = "the rank"
-			}
+			f.spot(&s, times[s])
 		}
 	}
 }
@@ -194,22 +186,20 @@ var (
 )
 
 // spot adds the fact of some idle time.
-func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
+func (f *gathering) spot(s *spot, ns int64) {
+	why := s.why
+	if name, ok := strings.CutPrefix(why, "os:"); ok {
+		why = "os:" + cudaname.ClassOS(name)
+	}
 	one := findings.Fact{
-		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), "why:"+s.why), Call: s.call, Path: s.path,
+		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), "why:"+why), Call: s.call, Path: s.path,
 		Numbers: map[string]float64{"idle_us": us(ns)}, Names: map[string]string{},
 	}
 	if s.rank >= 0 {
 		one.Rank = &s.rank
 	}
-	if unseen > 0 {
-		one.Numbers["unseen_idle_us"] = us(unseen)
-	}
-	if s.cause >= idle.Launch && s.cause <= idle.API && strings.HasSuffix(s.why, ":"+cudaname.Lock) {
-		one.Numbers["called_idle_us"] = us(ns)
-	}
-	if os != "" {
-		one.Names["os"] = os
+	if strings.HasPrefix(why, "in:") {
+		one.Numbers["unseen_idle_us"] = us(ns)
 	}
 	if who := f.meanwhile(); who != "" {
 		one.Names["meanwhile"] = who
@@ -219,9 +209,6 @@ func (f *gathering) spot(s *spot, ns, unseen int64, os string) {
 	}
 	if s.cause == idle.GIL {
 		f.holding(&one)
-	}
-	if slices.Contains(one.Is, "requests") {
-		f.batches(&one)
 	}
 	if slices.Contains(one.Is, "limited") {
 		for _, l := range f.limited {
@@ -301,23 +288,9 @@ func (f *gathering) idleUnder() map[string]int64 {
 
 // working says what the launching thread does in an operation, and what there is to do about it.
 func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
-	kind := c.Cause
-	switch name, ok := strings.CutPrefix(c.Cause, hostPrefix); {
-	case ok:
-		one.Call, one.Names["doing"] = name, "is in "+rangeText(name)
-		if f.c.markerNames()[name] { // the step itself: what is done in it has no name
-			kind = idle.Untraced.String()
-		}
-	case c.Cause == idle.Untraced.String():
-		one.Call, one.Names["doing"] = c.Cause, "runs code with no NVTX range"
-	default:
-		one.Names["doing"] = "is in " + one.Call
-		if cudaname.ClassAPI(one.Call) == cudaname.GraphLaunch {
-			kind = graphLaunches
-		}
-	}
-	if one.Names["remedy"] = f.c.opt.Advice(kind); one.Names["remedy"] == "" {
-		one.Names["remedy"] = "find the lines that take the time, and move what the next launch does not need to after it"
+	one.Names["doing"], one.Names["remedy"] = f.doing(c.Cause, one.Call)
+	if s.cause == idle.Host || s.cause == idle.Untraced {
+		one.Call = strings.TrimPrefix(c.Cause, hostPrefix)
 	}
 	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns {
 		if phrase := findings.Phrase(c.Why[0].Why); phrase != "" {
@@ -334,6 +307,31 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	if line := f.found.lineIn(c.Cause); line != nil {
 		one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
 	}
+}
+
+// doing says what a launching thread does in a cause of idle time, in a call where that has one, and
+// what there is to do about it.
+func (f *gathering) doing(cause, call string) (does, remedy string) {
+	advised := cause
+	switch name, ok := strings.CutPrefix(cause, hostPrefix); {
+	case ok:
+		does = "is in " + rangeText(name)
+		if f.c.markerNames()[name] { // the step itself: what is done in it has no name
+			advised = idle.Untraced.String()
+		}
+	case cause == idle.Untraced.String():
+		does = "runs code with no NVTX range"
+	case cause == idle.GC.String():
+		does = "runs Python's garbage collector"
+	case cause == idle.GIL.String():
+		does = "waits for Python's GIL"
+	default:
+		does = "is in " + call
+		if cudaname.ClassAPI(call) == cudaname.GraphLaunch {
+			advised = graphLaunches
+		}
+	}
+	return does, cmp.Or(f.c.opt.Advice(advised), "find the lines that take the time, and move what the next launch does not need to after it")
 }
 
 // rangeText is the name of a range in a sentence: quoted where it is no single word.
@@ -358,41 +356,40 @@ func (w who) compare(o who) int {
 	return cmp.Or(cmp.Compare(w.rank, o.rank), cmp.Compare(w.thread, o.thread))
 }
 
-// holding says who holds the interpreter lock while a launching thread waits for it.
+// holding says who holds the interpreter lock while a launching thread waits for it: who does for
+// longest, of those who are known.
 func (f *gathering) holding(one *findings.Fact) {
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
 	c := &f.rep.Idle.Causes[k]
-	threads, whole := map[who]int64{}, map[who]Holder{}
-	var waits, lost, held int64
+	var waits, lost int64
 	for _, h := range c.Holders {
-		waits, lost, held = waits+h.waits, lost+h.lost, held+h.Ns
-		if h.Thread == nil {
-			continue
-		}
-		of := who{*h.Rank, *h.Thread}
-		if threads[of] += h.Ns; whole[of].Thread == nil { // the longest it does goes first
-			whole[of] = h
-		}
+		waits, lost = waits+h.waits, lost+h.lost
 	}
 	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(c.Cause), "move that thread's work to a process of its own")
-	if len(threads) == 0 {
+	k = slices.IndexFunc(c.Holders, func(h Holder) bool { return h.Thread != nil })
+	if k < 0 {
 		return
 	}
-	most := slices.SortedFunc(maps.Keys(threads), func(a, b who) int { return cmp.Or(cmp.Compare(threads[b], threads[a]), a.compare(b)) })[0]
-	h := whole[most]
+	h := c.Holders[k]
 	one.Names["holder"], one.Names["doing"] = fmt.Sprintf("thread %d (rank %d)", *h.Thread, *h.Rank), cmp.Or(innermost(h.Path), h.Doing)
-	if h.Doing == idle.GC.String() {
+	switch {
+	case h.Doing == idle.GC.String():
 		one.Names["doing"] = "Python's garbage collector"
-	}
-	if h.Path == "" && h.Doing == idle.Untraced.String() {
+	case h.Path == "" && h.Doing == idle.Untraced.String():
 		one.Names["doing"] = "code with no range"
 	}
-	one.Numbers["held_share"] = ratio(threads[most], held)
+	held := int64(0)
+	for _, o := range c.Holders {
+		if o.Thread != nil && *o.Rank == *h.Rank && *o.Thread == *h.Thread {
+			held += o.Ns
+		}
+	}
+	one.Numbers["held_share"] = ratio(held, c.Ns)
 	switch {
-	case 2*waits >= held:
-		one.Numbers["blocked_share"], one.Names["remedy"] = ratio(waits, held), "release the lock around that blocking call"
-	case 2*lost >= held:
-		one.Numbers["off_share"], one.Names["remedy"] = ratio(lost, held), "give each thread a CPU of its own"
+	case 2*waits >= c.Ns:
+		one.Numbers["blocked_share"], one.Names["remedy"] = ratio(waits, c.Ns), "release the lock around that blocking call"
+	case 2*lost >= c.Ns:
+		one.Numbers["off_share"], one.Names["remedy"] = ratio(lost, c.Ns), "give each thread a CPU of its own"
 	}
 }
 
@@ -422,40 +419,6 @@ func (f *gathering) placed(one *findings.Fact) {
 		one.Numbers["alone_share"] = alone
 		one.Names["look"] = "To see who is there, record with --sample=system-wide --cpuctxsw=system-wide. If nobody is, the thread was in a page fault or an untraced wait such as sem_clockwait"
 	}
-}
-
-// batches says how many requests the steps without context requests have.
-func (f *gathering) batches(one *findings.Fact) {
-	var sizes []int64
-	most := int64(0)
-	for _, v := range f.views {
-		for _, s := range v.walk.Steps.Between(0, v.walk.Steps.Len()) {
-			most = max(most, s.Gen)
-		}
-		for _, s := range v.counted() {
-			if s.Ctx == 0 && s.Gen > 0 {
-				sizes = append(sizes, s.Gen)
-			}
-		}
-	}
-	if len(sizes) > 0 {
-		slices.Sort(sizes)
-		one.Numbers["half_most"], one.Numbers["largest_most"] = float64(sizes[(len(sizes)-1)/2]), float64(most)
-	}
-}
-
-// followers returns the ranks that wait for the one that fetches requests: ranks that reduce
-// together run the same requests.
-func (f *gathering) followers() map[int32]bool {
-	if !f.c.canFollow {
-		return nil
-	}
-	for k, v := range f.views {
-		if len(v.spells(step.Fetching)) > 0 {
-			return f.c.followers(f.views[k+1:], v)
-		}
-	}
-	return nil
 }
 
 // callKinds are what is said of calls, by what they are.
@@ -514,29 +477,22 @@ func (f *gathering) threads() {
 	}
 }
 
-// tally adds up calls by place; after says after which ranges calls come that are in none.
-func (f *gathering) tally() (after map[place]map[string]int64) {
-	after = map[place]map[string]int64{}
-	sums := f.called
+// tally adds up calls by place.
+func (f *gathering) tally() {
 	for _, v := range f.views {
 		for b := range v.eachBin() {
 			for at, n := range b.calls {
 				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
-				if after[p] == nil {
-					after[p] = map[string]int64{}
-				}
-				after[p][f.c.ranges.text(at.after)] += n.count
-				t := sums[p]
-				sums[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
+				t := f.called[p]
+				f.called[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 			}
 		}
 	}
-	return after
 }
 
 // calls says where launching threads wait for the GPU, copy, and make objects or code.
-func (f *gathering) calls(after map[place]map[string]int64) {
+func (f *gathering) calls() {
 	sums, layers := f.called, 0.0
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
@@ -553,11 +509,6 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 				Numbers: map[string]float64{"count": float64(t.count), "call_us": us(t.ns)}}
 			if ns := f.idleIn[p]; ns > 0 {
 				one.Numbers["idle_us"] = us(ns)
-			}
-			for name, n := range after[p] {
-				if name != "" && 2*n >= t.count {
-					one.Names["after"] = name
-				}
 			}
 			if f.rep.Idle.Steps == 0 && f.rep.Workload == "" {
 				one.Names["doubt"] = "steps were not found: if it comes once a step, this is how tokens come back, and no fault"

@@ -28,9 +28,6 @@ func (f *gathering) steps() {
 		if one.Names, one.Numbers, above = gen.requests(); above {
 			one.Is = []string{"above"}
 		}
-		if gen.whole > gen.steps {
-			one.Names["apart"] = "that are not next to a context step"
-		}
 		one.Numbers["eager"], one.Numbers["steps"], one.Numbers["eager_share"] = float64(eager), float64(gen.steps), float64(eager)/float64(gen.steps)
 		f.add(one)
 	}
@@ -61,7 +58,6 @@ func (f *gathering) steps() {
 // generation is what the steps of a phase are, the generation steps as a rule.
 type generation struct {
 	steps, replays int
-	whole          int              // steps, with those beside context steps
 	eager, all     findings.StepSet // all: those beside context steps, too
 	launched       int64            // kernels of a forward pass that were launched by themselves
 	beside         int64            // the same in steps that replay something, replayed
@@ -81,7 +77,7 @@ func (f *gathering) generation(phase event.Phase) *generation {
 			if s.Phase != phase {
 				continue
 			}
-			if g.whole++; kind.Eager {
+			if kind.Eager {
 				g.all.Add(v.id, k)
 			}
 			if v.besideContext(k) {
@@ -132,30 +128,11 @@ func (g *generation) requests() (names map[string]string, numbers map[string]flo
 	if len(eager) == 0 || len(graphs) == 0 {
 		return names, numbers, false
 	}
-	names["requests"] = spans(eager)
+	if names["requests"] = fmt.Sprint(eager[0]); len(eager) > 1 {
+		names["requests"] += fmt.Sprint(" to ", eager[len(eager)-1])
+	}
 	numbers["captured_most"] = float64(graphs[len(graphs)-1])
 	return names, numbers, eager[0] > graphs[len(graphs)-1] && graphs[0] >= 0
-}
-
-// spans writes numbers, in order: those that follow one another as the first and the last.
-func spans(list []int64) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		switch part := fmt.Sprint(list[i]); {
-		case j == i:
-			parts = append(parts, part)
-		case j == i+1:
-			parts = append(parts, part, fmt.Sprint(list[j]))
-		default:
-			parts = append(parts, part+" to "+fmt.Sprint(list[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
 }
 
 // kernels says which kernels are launched by themselves that belong into a graph.
@@ -274,7 +251,7 @@ func (f *gathering) pauses() map[string]bool {
 		paused[cause.Cause] += cause.Us
 		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
 			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usual, "cause_share": cause.Us / g.IdleUs}}
-		f.inPause(&one, cause, &g)
+		f.inPause(&one, &g)
 		f.add(one)
 	}
 	for _, c := range f.rep.Idle.Causes {
@@ -299,70 +276,46 @@ func usualStep(views []*view) float64 {
 			all = append(all, s.Period())
 		}
 	}
-	slices.Sort(all)
-	if len(all) == 0 {
+	if slices.Sort(all); len(all) == 0 {
 		return 0
 	}
 	return us(all[(len(all)-1)/2])
 }
 
 // inPause says what the host did in a pause, for the most part, and what to do about it.
-func (f *gathering) inPause(one *findings.Fact, most CausePart, g *TopGap) {
-	cause := most.Cause
-	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(cause), "find out what the host did then")
+func (f *gathering) inPause(one *findings.Fact, g *TopGap) {
+	cause, call := g.Causes[0].Cause, ""
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause })
-	name, host := strings.CutPrefix(cause, hostPrefix)
-	switch {
-	case k < 0:
-		one.Names["what"] = cause
+	if k < 0 {
+		one.Names["what"], one.Names["remedy"] = cause, "find out what the host did then"
 		return
-	case cause == idle.GC.String():
-		one.Names["what"] = "Python's garbage collector runs"
-	case cause == idle.GIL.String():
-		one.Names["what"] = "the launching thread waits for Python's GIL"
-		f.holding(one)
-	case host:
-		inRange(one, name, &f.rep.Idle.Causes[k])
-		ranThere(one, name, most.Us, f.found.during(g.Rank, cause, g.StartNs, g.StartNs+int64(g.GapUs*1e3)))
-		return
-	case cause == idle.Untraced.String():
-		one.Names["what"] = "the launching thread is in no recorded range or call"
-	default:
-		site := f.rep.Idle.Causes[k].Sites[0].Site
-		one.Names["what"] = "the launching thread is in " + site
-		if cudaname.EffectOf(site)&cudaname.LoadsCode != 0 {
-			one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+site, "warm up this code before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
+	}
+	c := &f.rep.Idle.Causes[k]
+	if len(c.Sites) > 0 {
+		call = c.Sites[0].Site
+	}
+	does, remedy := f.doing(cause, call)
+	one.Names["what"], one.Names["remedy"] = "the launching thread "+does, remedy
+	if family, share := f.found.during(g); share > 0.5 {
+		ran := findings.Fact{Of: findings.Samples, Is: []string{family.String()}, Numbers: map[string]float64{"low_share": share}}
+		if text := findings.Does(&ran); text != "" {
+			if name, ok := strings.CutPrefix(cause, hostPrefix); ok {
+				text += " in " + name
+			}
+			one.Names["what"], one.Names["remedy"] = "launching threads "+text+", according to CPU samples", findings.Treatment(&ran)
 		}
 	}
-	if phrase := findings.Phrase(mostly(&f.rep.Idle.Causes[k])); phrase != "" {
+	if phrase := findings.Phrase(mostly(c)); phrase != "" {
 		one.Names["why"] = phrase
-	}
-}
-
-// inRange says what the launching thread did in a range for most of a pause: what samples show
-// or, without them, why it did not go on.
-func inRange(one *findings.Fact, name string, c *Cause) {
-	one.Names["what"] = "the launching thread is in " + name
-	why := mostly(c)
-	if phrase := findings.Phrase(why); phrase != "" {
-		one.Names["what"] = "launching threads " + phrase + " in " + name
-		if e := findings.TreatmentOf(why); e != nil && !strings.Contains(e.Do, "{") {
+		if e := findings.TreatmentOf(mostly(c)); e != nil && !strings.Contains(e.Do, "{") {
 			one.Names["remedy"] = e.Do
 		}
 	}
-	for _, w := range c.Why {
-		ranThere(one, name, c.Us, w.Families)
-	}
-}
-
-// ranThere says what samples show that a launching thread did in a range for most of some time, us.
-func ranThere(one *findings.Fact, name string, whole float64, families []Family) {
-	for _, family := range families {
-		fact := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Numbers: map[string]float64{"low_share": family.Low}}
-		if does := findings.Does(&fact); does != "" && 2*family.Us >= whole {
-			one.Names["what"] = "launching threads " + does + " in " + name + ", according to CPU samples"
-			one.Names["remedy"] = findings.Treatment(&fact)
-		}
+	switch {
+	case cause == idle.GIL.String():
+		f.holding(one)
+	case cudaname.EffectOf(call)&cudaname.LoadsCode != 0:
+		one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+call, "warm up this code before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
 	}
 }
 

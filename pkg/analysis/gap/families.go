@@ -76,59 +76,39 @@ func (e *evidence) order() []stratum {
 	})
 }
 
-// during returns the families that a launching thread of a rank ran in a pause, in a cause of idle
-// time: of the samples in it alone, as how samples come elsewhere says nothing of a time that was
-// sampled throughout. Its parts are cut into pieces of as many samples as a share takes, which
-// are to be as even as the parts of many gaps are elsewhere.
-func (e *evidence) during(rank int32, cause string, from, to int64) []Family {
-	var most *pool
-	for _, of := range e.order() {
-		f := e.strata[of]
-		key, why := e.sites.Undivided(of.key)
-		if of.rank != rank || why == idle.None || !why.OnCPU() || e.sites.CauseName(key) != cause {
+// during returns what family of functions a launching thread ran for most of a pause, by the samples
+// in it alone: how samples come elsewhere says nothing of a time that was sampled throughout. The
+// share is the mean of those in its tenths, of which one without samples has none.
+func (e *evidence) during(g *TopGap) (most event.Class, share float64) {
+	const parts = 10
+	from, length := g.StartNs, int64(g.GapUs*1e3)
+	var families [parts]map[event.Class]float64
+	all, samples := [parts]float64{}, 0
+	for of, f := range e.strata {
+		if of.rank != g.Rank || e.sites.CauseName(of.key) != g.Causes[0].Cause {
 			continue
 		}
-		p := &pool{}
-		var counts stat.Counts
-		for samples := f.samples; len(samples) > 0; {
-			n := 1
-			for n < len(samples) && samples[n].from == samples[0].from {
-				n++
+		for _, s := range f.samples {
+			if from <= s.at && s.at < from+length {
+				part := (s.at - from) * parts / length
+				if families[part] == nil {
+					families[part] = map[event.Class]float64{}
+				}
+				families[part][s.family]++
+				all[part]++
+				samples++
 			}
-			if samples[0].from < to && samples[0].to > from {
-				p.cut(samples[:n], &counts)
+		}
+	}
+	shares := map[event.Class]float64{}
+	for part, of := range families {
+		for family, n := range of {
+			if shares[family] += n / all[part] / parts; shares[family] > share && samples >= minSamples {
+				most, share = family, shares[family]
 			}
-			samples = samples[n:]
-		}
-		if p.counts = append(p.counts, counts); most == nil || len(p.drawn) > len(most.drawn) {
-			most = p
 		}
 	}
-	if most == nil {
-		return nil
-	}
-	list, _ := most.families()
-	return list
-}
-
-// cut adds the samples of one part of a gap, as those of pieces of it.
-func (p *pool) cut(samples []sample, counts *stat.Counts) {
-	first := &samples[0]
-	length, pieces := first.to-first.from, max(1, len(samples)/minSamples)
-	rate := float64(len(samples)) / float64(length)
-	p.ns, p.sampled = p.ns+length, p.sampled+length
-	for k := range pieces {
-		from, to := first.from+length*int64(k)/int64(pieces), first.from+length*int64(k+1)/int64(pieces)
-		n := 0
-		for n < len(samples) && (samples[n].at < to || k+1 == pieces) {
-			s := &samples[n]
-			p.drawn = append(p.drawn, stat.Drawn{Weight: 1 / rate, Part: int32(len(p.lengths)), Kind: int32(s.family), Offset: float32(rate * float64(s.at-from))})
-			n++
-		}
-		samples = samples[n:]
-		counts.Add(n, to-from)
-		p.lengths = append(p.lengths, rate*float64(to-from))
-	}
+	return most, share
 }
 
 // maxBursts is by how many times the number of samples in a stretch may vary more than

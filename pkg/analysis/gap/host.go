@@ -24,12 +24,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
 			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
 		}
-		for h.Thread >= len(r.calling.launchers) {
-			r.calling.launchers = append(r.calling.launchers, false)
-		}
-		r.calling.launchers[h.Thread] = true
+		r.thread(h.Thread).launches = true
 		if h.Class == event.GraphLaunch && r.counting() {
-			r.now.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
+			r.now.calls.add(site{h.Name, h.Path}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
 		}
 	case h.Class == event.APISync, h.Class == event.Memop, h.Class == event.Alloc, effect&(cudaname.Polls|cudaname.LoadsCode) != 0:
 		one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
@@ -37,14 +34,8 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			break // it is only queued
 		}
 		if r.counting() {
-			if h.Thread < len(r.calling.launchers) && r.calling.launchers[h.Thread] {
-				one.parts = 1
-			}
-			at := site{h.Name, h.Path, -1}
-			if h.Path < 0 && h.Thread < len(r.calling.outer) {
-				at.after = r.calling.outer[h.Thread] - 1
-			}
-			r.now.calls.add(at, one)
+			one.parts = int64(b2n(r.thread(h.Thread).launches))
+			r.now.calls.add(site{h.Name, h.Path}, one)
 		}
 	}
 }
@@ -57,13 +48,7 @@ const blocking = 20_000
 func (r *rank) addRange(b *event.Batch, i int) {
 	h := r.idle.Range(b, i)
 	if r.c.canFollow && h.Thread >= 0 && r.c.ranges.fetches(h.Name) {
-		r.followOf(h.Thread).fetch(b.Start.Values[i], b.End.Values[i])
-	}
-	if h.Path < 0 && h.Thread >= 0 && h.Class != event.GIL && h.Class != event.GC {
-		for h.Thread >= len(r.calling.outer) {
-			r.calling.outer = append(r.calling.outer, 0)
-		}
-		r.calling.outer[h.Thread] = h.Name + 1
+		r.fetch(r.thread(h.Thread), b.Start.Values[i], b.End.Values[i])
 	}
 	if h.Class == event.StepMarker {
 		r.c.ranges.of(h.Name).marker = true

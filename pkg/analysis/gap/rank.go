@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -37,7 +38,7 @@ type rank struct {
 	gpus    []*gpu
 	gpu     *gpu // of the last GPU row
 	calling calling
-	follows []follow // by thread, where ranks may follow one
+	waits   [step.RequestWays]stat.Spells // of launching threads for requests, where ranks may follow one
 
 	layers []layers // as walk.Segments
 	whole  layers   // of a trace without steps
@@ -45,12 +46,25 @@ type rank struct {
 	sample layer.Recorder
 }
 
-// calling is what threads launched, and where they are.
+// calling is what threads launched.
 type calling struct {
-	launchers []bool  // by thread: it has launched something
-	outer     []int32 // by thread: its last range that no other is around, plus 1
-	ring      ring
-	replays   seen // launches that are not in the ring, of which a replay was seen
+	threads []caller
+	ring    ring
+	replays seen // launches that are not in the ring, of which a replay was seen
+}
+
+// caller is a thread.
+type caller struct {
+	step.Requester
+	launches bool // it has launched something
+}
+
+// thread returns a thread by its number.
+func (r *rank) thread(n int) *caller {
+	for n >= len(r.calling.threads) {
+		r.calling.threads = append(r.calling.threads, caller{})
+	}
+	return &r.calling.threads[n]
 }
 
 // layers are steps that are kept to look for the layer: those without context requests, and those
@@ -172,7 +186,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.OS:
 			thread := r.idle.Host(b, i)
 			if class, ok := b.Class.Get(i); ok && r.c.canFollow && thread >= 0 {
-				r.followOf(thread).call(class, b.Start.Values[i], b.End.Values[i])
+				r.wait(r.thread(thread), class, b.Start.Values[i], b.End.Values[i])
 			}
 		case event.Run:
 			r.idle.Host(b, i)

@@ -88,10 +88,6 @@ func (s *hosts) Launching() (ids []int64) {
 	return ids
 }
 
-// Launches tells, at the end, whether a thread, by its number within the rank, has launched GPU
-// work.
-func (s *hosts) Launches(thread int) bool { return s.numbers[thread].launches }
-
 // numStates is how many states of the rank's threads are kept.
 func (s *hosts) numStates() (n int) {
 	for _, h := range s.threads {
