@@ -22,6 +22,7 @@ type Entry struct {
 	Is      []string // they are one of these,
 	All     []string // and all of these,
 	Not     []string // and none of these
+	Ranges  []string // and their innermost range is one of these, up to a comma; none: any
 	// Least has numbers that a finding must have at least.
 	Least map[string]float64
 	// Each says which facts are one finding: those of one "place" (call and ranges), of one "path"
@@ -43,6 +44,7 @@ type Entry struct {
 	// What goes on from "launching threads": what they do where the facts are about why they do
 	// not go on, or about samples.
 	What    string
+	Target  string   // what a finding without a place is about: what launching threads wait for
 	Sources []string // where that is documented
 	Test    []Test   // lines that the entry is tested with
 }
@@ -71,7 +73,8 @@ var Catalogue = sync.OnceValue(func() []Entry {
 // recognises reports whether a fact is one of an entry.
 func (e *Entry) recognises(f *Fact) bool {
 	is := func(what string) bool { return slices.Contains(f.Is, what) }
-	return (e.Of == "" || e.Of == f.Of) && (len(e.Is) == 0 || slices.ContainsFunc(e.Is, is)) &&
+	name, _, _ := strings.Cut(Innermost(f.Path), ",")
+	return (e.Of == "" || e.Of == f.Of) && (len(e.Ranges) == 0 || slices.Contains(e.Ranges, name)) && (len(e.Is) == 0 || slices.ContainsFunc(e.Is, is)) &&
 		!slices.ContainsFunc(e.All, func(w string) bool { return !is(w) }) && !slices.ContainsFunc(e.Not, is)
 }
 

@@ -25,6 +25,7 @@ type Finding struct {
 	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
 	Title    string         `json:"-"`    // the finding in half a line
+	Target   string         `json:"-"`    // what it is about, where it has no place; "" for nothing
 	Text     string         `json:"text"` // Evidence as a sentence
 	Do       string         `json:"do"`
 	Sources  []string       `json:"sources"`
@@ -236,7 +237,7 @@ func union(a, b map[int32]map[int]bool) map[int32]map[int]bool {
 // finding makes the finding of some facts, without what it brings.
 func (g *group) finding(run *Run) *Finding {
 	call, path, source := g.place()
-	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Sources: g.entry.Sources, before: g.entry.Before, treatment: g.treatment()}
+	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Target: g.entry.Target, Sources: g.entry.Sources, before: g.entry.Before, treatment: g.treatment()}
 	for to, text := range map[**string]string{&f.Site: call, &f.Path: path, &f.Source: source} {
 		if text != "" {
 			*to = &text
@@ -296,7 +297,7 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 		}
 		return []replay.Change{c}
 	case how == "range":
-		return []replay.Change{replay.Range(f.Call, 0)}
+		return []replay.Change{replay.Range(Innermost(f.Path), 0)}
 	case how == "operation" && slices.Contains(f.Is, "host"):
 		return []replay.Change{replay.Range("", 0).At(f.Path)}
 	case how == "operation" && slices.Contains(f.Is, "untraced"):

@@ -165,9 +165,6 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	if h, ok := f.c.sites.Holder(k); ok && h.InStack() {
 		is = append(is, "stack:gil")
 	}
-	if s.cause == idle.Host && isView(innermost(s.path)) {
-		is = append(is, "view")
-	}
 	switch {
 	case slices.Contains(waits, s.why) && marker.FetchesRequests(s.path):
 		is = append(is, "requests")
@@ -203,9 +200,6 @@ func (f *gathering) spot(s *spot, ns int64) {
 	}
 	if who := f.meanwhile(); who != "" {
 		one.Names["meanwhile"] = who
-	}
-	if slices.Contains(one.Is, "view") {
-		one.Call, one.Names["names"] = innermost(s.path), innermost(s.path)
 	}
 	if s.cause == idle.GIL {
 		f.holding(&one)

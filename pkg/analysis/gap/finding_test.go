@@ -238,7 +238,7 @@ func TestFindings(t *testing.T) {
 						e.layer()
 					}
 				}
-			}, nil, "CUSTOM_OP", []string{"Tensor views before launches", "aten::"}, nil,
+			}, nil, "CUSTOM_OP", []string{"Tensor views before launches"}, nil,
 		},
 		{
 			"a clean replay", func(e *engine) func() { return func() { e.replay("nvjet_a", "nvjet_b") } },

@@ -8,7 +8,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // lineIn returns the line of Python at which most idle time of a cause is, nil where too few
@@ -32,27 +31,11 @@ func targetOf(f *findings.Finding) string {
 	if f == nil || f.Pattern == lowLoad {
 		return ""
 	}
-	text := func(s *string) string {
-		if s == nil {
-			return ""
-		}
-		return *s
-	}
-	return cmp.Or(text(f.Source), innermost(text(f.Path)), text(f.Site), waitsFor[f.Pattern])
+	return cmp.Or(text(f.Source), innermost(text(f.Path)), text(f.Site), f.Target)
 }
 
 // lowLoad is the pattern of waiting for requests.
 const lowLoad = "LOW_LOAD"
-
-// waitsFor are what launching threads wait for in findings without a place: causes of idle time, and
-// whys of idle (hoststate.go).
-var waitsFor = map[string]string{
-	"GIL_CONTENTION": event.Classes[event.GIL], "GC_MGMT": event.Classes[event.GC], "AFFINITY": idle.Descheduled.String(), "JIT": idle.Load.String(),
-	"LOOK_AHEAD": idle.Sync.String(), "CPU_QUOTA": idle.Descheduled.String(), "SLOW_GPU": "imbalance", "COORDINATOR": "imbalance",
-	"ALLOC": idle.Alloc.String(), "HOIST": event.Classes[event.Tokenizer],
-	"SERIALIZE": "blocked:lock", "WAIT": "blocked:wait", "SLEEP": "blocked:sleep", "IO": "blocked:file",
-	"GRAPH_EXPAND": idle.Launch.String(), "GRAPH_FALLBACK": idle.Launch.String(), "CUSTOM_OP": idle.Launch.String(),
-}
 
 // bounds say of causes of idle time that are no host thread's what bounds the steps there, and how
 // to go on.

@@ -14,7 +14,7 @@ import (
 // no place.
 func TestEveryFindingHasATarget(t *testing.T) {
 	for _, e := range findings.Catalogue() {
-		f := &findings.Finding{Pattern: e.Pattern}
+		f := &findings.Finding{Pattern: e.Pattern, Target: e.Target}
 		if e.Each != "all" {
 			f.Site = new("a call")
 		}
