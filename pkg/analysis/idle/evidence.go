@@ -202,15 +202,3 @@ func (st *stacks) EachEvidence(windowEnd int64, f func(*Evidence)) {
 		}
 	}
 }
-
-// WithoutHolder returns the key that k is a part of by who holds the interpreter lock, k
-// itself where it is none.
-func (s *Sites) WithoutHolder(k Key) Key {
-	if _, ok := s.Holder(k); !ok {
-		return k
-	}
-	if parent := s.paths.Parent(int32(k - named)); parent >= 0 {
-		return named + Key(parent)
-	}
-	return s.divide(Key(GIL), Unknown) // there are too many paths
-}

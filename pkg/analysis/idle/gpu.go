@@ -146,7 +146,7 @@ func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 	to := a.Start
 	g := gapOf{until: to, inter: inter}
 	if a.Replayed && d.replay != none && d.replay == a.Correlation {
-		r.credit(from, to, r.sites.endedBy(Graph, a.Name), g)
+		r.credit(from, to, r.sites.Call(Graph, -1, a.Name), g)
 		return
 	}
 	if a.LaunchStart == none {
@@ -158,7 +158,7 @@ func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 		r.attributeHost(span{from, called}, a.LaunchThread, g)
 	}
 	if called < to {
-		r.credit(called, to, r.sites.endedBy(Queued, a.Name), g)
+		r.credit(called, to, r.sites.Call(Queued, -1, a.Name), g)
 	}
 }
 

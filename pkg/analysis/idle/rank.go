@@ -128,7 +128,7 @@ func (r *Rank) Call(b *event.Batch, i int) HostRow {
 	h.Advance(start)
 	host.Thread, host.Path = int(h.number), h.Path()
 	state := callStates[host.Class&31]
-	h.Call(start, b.End.Values[i], state, State(r.sites.call(Cause(state), host.Path, host.Name)))
+	h.Call(start, b.End.Values[i], state, State(r.sites.Call(Cause(state), host.Path, host.Name)))
 	h.launches = h.launches || state == InLaunch
 	return host
 }
@@ -167,7 +167,7 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	default:
 		h.Advance(start)
 		host.Path = h.Path()
-		h.Range(start, end, r.sites.paths.Child(host.Path, host.Name))
+		h.Range(start, end, r.sites.child(host.Path, host.Name))
 	}
 	return host
 }

@@ -12,77 +12,125 @@ type Sites struct {
 	Ranges *Names // of NVTX ranges, digits folded
 	Names  *Names // of calls and kernels
 	Calls  *Names // of calls of the operating system's libraries
-	// paths holds the paths of ranges, and as leaves the sites of calls and
-	// kernels, whose name is below -1 and holds the cause.
-	paths     Paths
+
+	list  []site // by number, that of a path or a key less named
+	ids   map[site]int32
+	cache [1024]cached
+
 	holders   []Holder // of the interpreter lock
 	holderIDs map[Holder]int32
 	waiting   []bool // by number in Calls: such a call may wait
 }
 
+// site is a path of ranges that ends in one, a call in a path, the kernel that ended a gap, or a
+// part of one of these: that for which why holds, or of that the part during which somebody holds the
+// interpreter lock.
+type site struct {
+	cause        Cause // Host for a range
+	parent, name int32 // the path around it and its name; of a part what that is of, and -1; -1 for none
+	why          Why
+	holder       int32 // 1 and its number, 0 for none
+}
+
+// cached is a site that was looked up before, and its number plus one.
+type cached struct {
+	site
+	number int32
+}
+
+// maxSites is how many are told apart: new ones after that are in no path.
+const maxSites = 1 << 17
+
 // NewSites returns sites of which there are none yet.
 func NewSites() *Sites {
-	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false)}
+	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false), ids: map[site]int32{}, holderIDs: map[Holder]int32{}}
 }
 
-// mayWait reports whether a call of the system, by its number in Calls, may wait.
-func (s *Sites) mayWait(call int32) bool {
-	for n := int32(len(s.waiting)); n <= call; n++ {
-		s.waiting = append(s.waiting, cudaname.Waits(s.Calls.Text(n)))
+// number returns the number of a site.
+func (s *Sites) number(of site) int32 {
+	h := (uint32(of.parent)*0x9e3779b1 ^ uint32(of.name) ^ uint32(of.why)<<8 ^ uint32(of.holder)<<16 ^ uint32(of.cause)<<24) * 0x85ebca6b
+	c := &s.cache[h>>22]
+	if c.site == of && c.number > 0 { // Fast path: sites repeat.
+		return c.number - 1
 	}
-	return s.waiting[call]
+	id, ok := s.ids[of]
+	switch {
+	case ok:
+	case len(s.list) >= maxSites && of.parent >= 0:
+		of.parent = -1
+		return s.number(of)
+	default:
+		id = int32(len(s.list))
+		s.ids[of], s.list = id, append(s.list, of)
+	}
+	*c = cached{of, id + 1}
+	return id
 }
 
-const (
-	causeBits = 4
-	causeMask = 1<<causeBits - 1
-)
-
-// call returns the key of a call in a path of ranges.
-func (s *Sites) call(cause Cause, path, name int32) Key {
-	return named + Key(s.paths.Child(path, ^(name<<causeBits|int32(cause))))
+// child returns the path that goes on from parent, -1 for none, with a range.
+func (s *Sites) child(parent, name int32) int32 {
+	return s.number(site{cause: Host, parent: parent, name: name})
 }
 
-// Call returns the key of the time in a call in a path of ranges.
-func (s *Sites) Call(cause Cause, path, name int32) Key { return s.call(cause, path, name) }
+// Call returns the key of the time in a call in a path of ranges, of cause Graph or Queued of a gap
+// that a kernel ended.
+func (s *Sites) Call(cause Cause, path, name int32) Key {
+	return named + Key(s.number(site{cause: cause, parent: path, name: name}))
+}
 
-// endedBy returns the key of a gap of cause Graph or Queued that a kernel ended.
-func (s *Sites) endedBy(cause Cause, name int32) Key { return s.call(cause, -1, name) }
-
-// whyLeaf is above the names of all other leaves: a key divided by why is a leaf after it.
-const whyLeaf = 1 << 26
+// part returns the key of a part of k.
+func (s *Sites) part(k Key, why Why, holder int32) Key {
+	return named + Key(s.number(site{s.Cause(k), int32(max(k-named, -1)), -1, why, holder}))
+}
 
 // divide returns the key of the part of k for which why holds.
-func (s *Sites) divide(k Key, why Why) Key {
-	parent, cause := int32(-1), Cause(k)
-	if k >= named {
-		parent, cause = int32(k-named), s.Cause(k)
+func (s *Sites) divide(k Key, why Why) Key { return s.part(k, why, 0) }
+
+// at returns the site of a key.
+func (s *Sites) at(k Key) site {
+	if k < named {
+		return site{cause: Cause(k), parent: -1, name: -1}
 	}
-	return named + Key(s.paths.Child(parent, ^(whyLeaf+int32(why)<<causeBits|int32(cause))))
+	return s.list[k-named]
+}
+
+// of returns the key that a part is of.
+func (s *Sites) of(part site) Key {
+	switch {
+	case part.parent >= 0:
+		return named + Key(part.parent)
+	case part.holder > 0: // there are too many sites
+		return s.divide(Key(part.cause), Unknown)
+	}
+	return Key(part.cause)
+}
+
+// WithoutHolder returns the key that k is a part of by who holds the interpreter lock, k
+// itself where it is none.
+func (s *Sites) WithoutHolder(k Key) Key {
+	if one := s.at(k); one.holder > 0 {
+		return s.of(one)
+	}
+	return k
 }
 
 // Undivided returns the key that k is a part of, and why; k itself and idle.None
 // where it is not divided.
 func (s *Sites) Undivided(k Key) (Key, Why) {
-	if k < named {
-		return k, None
+	k = s.WithoutHolder(k)
+	if one := s.at(k); one.why != None {
+		return s.of(one), one.why
 	}
-	n := ^s.paths.Name(int32(k-named)) - whyLeaf
-	if n >= holderLeaf-whyLeaf {
-		parent := s.paths.Parent(int32(k - named))
-		if parent < 0 { // there are too many paths
-			return Key(GIL), Unknown
-		}
-		k = named + Key(parent)
-		n = ^s.paths.Name(parent) - whyLeaf
+	return k, None
+}
+
+// WithoutSite returns the key of the cause alone, of Host that of the path; undivided.
+func (s *Sites) WithoutSite(k Key) Key {
+	k, _ = s.Undivided(k)
+	if cause := s.Cause(k); cause != Host {
+		return Key(cause)
 	}
-	if n < 0 {
-		return k, None
-	}
-	if parent := s.paths.Parent(int32(k - named)); parent >= 0 {
-		return named + Key(parent), Why(n >> causeBits)
-	}
-	return Key(n & causeMask), Why(n >> causeBits)
+	return k
 }
 
 // Holder is who holds the interpreter lock, and what that thread does.
@@ -92,12 +140,8 @@ type Holder struct {
 	Doing  Key   // divided by why; Key(Untraced) where nobody knows
 }
 
-// holderLeaf is above the names of all other leaves: a key that is divided by who holds the
-// lock is a leaf after it. maxHolders is how many are told apart.
-const (
-	holderLeaf = 1 << 29
-	maxHolders = 1 << 16
-)
+// maxHolders is how many are told apart.
+const maxHolders = 1 << 16
 
 // nobody stands for a holder that is not known.
 var nobody = Holder{Thread: NoTime, Doing: Key(Untraced)}
@@ -113,33 +157,32 @@ func (h Holder) InStack() bool { return h == inStack }
 // held returns the key of the part of k during which h holds the lock.
 func (s *Sites) held(k Key, h Holder) Key {
 	id, ok := s.holderIDs[h]
-	if !ok && len(s.holders) >= maxHolders {
-		return s.held(k, nobody)
-	}
 	if !ok {
-		if s.holderIDs == nil {
-			s.holderIDs = map[Holder]int32{}
-			s.holders, s.holderIDs[nobody] = []Holder{nobody}, 0
+		if len(s.holders) >= maxHolders && h != nobody {
+			return s.held(k, nobody)
 		}
-		if id, ok = s.holderIDs[h]; !ok {
-			id = int32(len(s.holders))
-			s.holders, s.holderIDs[h] = append(s.holders, h), id
-		}
+		s.holders = append(s.holders, h)
+		id = int32(len(s.holders))
+		s.holderIDs[h] = id
 	}
-	return named + Key(s.paths.Child(int32(k-named), ^(holderLeaf+id)))
+	return s.part(k, None, id)
 }
 
 // Holder returns who holds the interpreter lock in a key of cause GIL, or in one that a stack
 // is known of; ok is false for one that is not divided by that.
 func (s *Sites) Holder(k Key) (h Holder, ok bool) {
-	if k < named {
-		return h, false
+	if one := s.at(k); one.holder > 0 {
+		return s.holders[one.holder-1], true
 	}
-	id := ^s.paths.Name(int32(k-named)) - holderLeaf
-	if id < 0 {
-		return h, false
+	return h, false
+}
+
+// mayWait reports whether a call of the system, by its number in Calls, may wait.
+func (s *Sites) mayWait(call int32) bool {
+	for n := int32(len(s.waiting)); n <= call; n++ {
+		s.waiting = append(s.waiting, cudaname.Waits(s.Calls.Text(n)))
 	}
-	return s.holders[id], true
+	return s.waiting[call]
 }
 
 // WhyName returns why as text.
@@ -148,88 +191,68 @@ func (s *Sites) WhyName(why Why) string { return why.String() + s.Calls.Text(why
 // Stack returns what a key says of idle time as a stack, without its place and weight.
 func (s *Sites) Stack(k Key) figure.Stack {
 	key, why := s.Undivided(k)
-	stack := figure.Stack{Cause: s.CauseName(key), Leaf: s.Name(key), Evidence: figure.Exact}
+	stack := figure.Stack{Cause: s.CauseName(key), Leaf: s.Name(key), Evidence: figure.Exact, Path: s.path(s.Path(key))}
 	if why != None {
 		stack.Why = s.WhyName(why)
-	}
-	for _, name := range s.RangesOf(s.Path(key)) {
-		stack.Path = append(stack.Path, s.Ranges.Text(name))
 	}
 	return stack
 }
 
-// leaf returns the cause and the name of a key that ends in a call or a kernel.
-func (s *Sites) leaf(k Key) (cause Cause, name int32, ok bool) {
-	if k < named {
-		return Cause(k), -1, false
-	}
-	if n := s.paths.Name(int32(k - named)); n < -1 {
-		return Cause(^n & causeMask), ^n >> causeBits, true
-	}
-	return Host, -1, false
-}
-
 // Cause returns the cause of a key.
-func (s *Sites) Cause(k Key) Cause {
-	k, _ = s.Undivided(k)
-	cause, _, _ := s.leaf(k)
-	return cause
-}
-
-// WithoutSite returns the key of the cause alone, of Host that of the path; undivided.
-func (s *Sites) WithoutSite(k Key) Key {
-	k, _ = s.Undivided(k)
-	if cause, _, ok := s.leaf(k); ok {
-		return Key(cause)
-	}
-	return k
-}
+func (s *Sites) Cause(k Key) Cause { return s.at(k).cause }
 
 // CauseName returns the name of the cause of a key: of Host with the innermost range.
 func (s *Sites) CauseName(k Key) string {
-	k, _ = s.Undivided(k)
 	if cause := s.Cause(k); cause != Host {
 		return cause.String()
 	}
-	return "host:" + s.RangeText(int32(k-named))
+	return "host:" + s.RangeText(s.Path(k))
 }
 
 // Name returns the name of the call or kernel of a key, "" where it has none.
 func (s *Sites) Name(k Key) string {
 	k, _ = s.Undivided(k)
-	_, name, _ := s.leaf(k)
-	return s.Names.Text(name)
+	if one := s.at(k); one.cause != Host {
+		return s.Names.Text(one.name)
+	}
+	return ""
 }
 
 // Path returns the path of ranges of a key, -1 where it has none.
 func (s *Sites) Path(k Key) int32 {
 	k, _ = s.Undivided(k)
-	switch _, _, ok := s.leaf(k); {
-	case ok:
-		return s.paths.Parent(int32(k - named))
-	case k >= named:
-		return int32(k - named)
+	if one := s.at(k); one.cause != Host {
+		return one.parent
 	}
-	return -1
+	return int32(k - named)
 }
 
 // Range returns the number of the innermost range of a path, -1 for the path -1.
-func (s *Sites) Range(path int32) int32 { return s.paths.Name(path) }
-
-// Ranges of a path, the outermost first.
-func (s *Sites) RangesOf(path int32) []int32 { return s.paths.Names(path) }
+func (s *Sites) Range(path int32) int32 {
+	if path < 0 {
+		return -1
+	}
+	return s.list[path].name
+}
 
 // Parent returns a path without its innermost range.
-func (s *Sites) Parent(path int32) int32 { return s.paths.Parent(path) }
+func (s *Sites) Parent(path int32) int32 {
+	if path < 0 {
+		return -1
+	}
+	return s.list[path].parent
+}
 
 // RangeText returns the innermost range of a path, "" for the path -1.
-func (s *Sites) RangeText(path int32) string { return s.Ranges.Text(s.paths.Name(path)) }
+func (s *Sites) RangeText(path int32) string { return s.Ranges.Text(s.Range(path)) }
+
+// path returns the ranges of a path, the outermost first.
+func (s *Sites) path(path int32) []string {
+	if path < 0 {
+		return nil
+	}
+	return append(s.path(s.Parent(path)), s.RangeText(path))
+}
 
 // PathText returns the ranges of a path as one text, the outermost first.
-func (s *Sites) PathText(path int32) string {
-	var ranges []string
-	for _, name := range s.paths.Names(path) {
-		ranges = append(ranges, s.Ranges.Text(name))
-	}
-	return strings.Join(ranges, " > ")
-}
+func (s *Sites) PathText(path int32) string { return strings.Join(s.path(path), " > ") }

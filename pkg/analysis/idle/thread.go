@@ -65,7 +65,7 @@ func (t *Thread) Call(start, end int64, class, state State) {
 	t.calls = append(t.calls[:n], openCall{start, end, class, state})
 }
 
-// Range takes a range, whose path Child of Paths has given.
+// Range takes a range, whose path [Sites] has numbered.
 func (t *Thread) Range(start, end int64, path int32) {
 	if end <= start {
 		return

@@ -146,14 +146,15 @@ func TestForget(t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
-	var p Paths
-	a := p.Child(-1, 7)
-	b := p.Child(a, 8)
-	if p.Child(a, 8) != b || p.Child(-1, 8) == b || p.Name(b) != 8 || p.Parent(b) != a || p.Parent(a) != -1 || p.Name(-1) != -1 {
+	p := NewSites()
+	outer, inner := p.Ranges.ID([]byte("outer")), p.Ranges.ID([]byte("inner"))
+	a := p.child(-1, outer)
+	b := p.child(a, inner)
+	if p.child(a, inner) != b || p.child(-1, inner) == b || p.Range(b) != inner || p.Parent(b) != a || p.Parent(a) != -1 || p.Range(-1) != -1 {
 		t.Error("a path is not itself")
 	}
-	if got := p.Names(b); !slices.Equal(got, []int32{7, 8}) || p.Names(-1) != nil {
-		t.Errorf("names %v, want 7 8", got)
+	if got := p.PathText(b); got != "outer > inner" || p.PathText(-1) != "" {
+		t.Errorf("a path is %q", got)
 	}
 	h := NewThread(0)
 	h.Range(0, 100, a)
