@@ -88,8 +88,8 @@ func timesOf(views ...*view) *times {
 	var t times
 	var waits, window []stat.Span
 	for _, v := range views {
-		v.idle.EachWait(func(slice int, from, to int64) {
-			if v.hasSlice(slice) {
+		v.idle.EachSpan(func(slice int, _, from, to int64, lost bool) {
+			if !lost && v.hasSlice(slice) {
 				waits, t.waited = append(waits, stat.Span{From: from, To: to}), t.waited+to-from
 			}
 		})

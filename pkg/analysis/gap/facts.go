@@ -459,11 +459,8 @@ func (f *gathering) ahead() {
 // threads says which threads spin, and which have a whole core's work.
 func (f *gathering) threads() {
 	for _, b := range f.c.threads.busy() {
-		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": fmt.Sprintf("Thread %d of rank %d", b.Thread, b.Rank)},
+		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": report.Capital(b.named())},
 			Numbers: map[string]float64{"on_share": b.Share, "asking_share": b.Asking}}
-		if b.Rank == noRank {
-			one.Names["thread"] = fmt.Sprintf("Thread %d of a process without a GPU", b.Thread)
-		}
 		if b.spins() {
 			one.Is, one.Names["asks"] = []string{"spins"}, b.Call
 		}

@@ -54,9 +54,6 @@ func (r *Report) kernelLevel() *report.KernelLevel {
 
 // onHost reports whether a cause of idle time is what a host thread does.
 func onHost(cause string) bool {
-	switch cause {
-	case "graph", "queued", "tail", "untraced":
-		return false
-	}
-	return true
+	_, ok := bounds[cause]
+	return !ok
 }

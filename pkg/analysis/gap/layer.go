@@ -12,12 +12,12 @@ import (
 // patternReport looks for the layer in the steps that were kept: in steady steps,
 // else in context steps, which run eagerly where replays hide their kernels.
 func (c *computer) patternReport(views []*view) *layer.Report {
-	for _, what := range keepers {
-		of := what.of
+	for _, of := range []string{steadySteps, contextSteps} {
+		kept := c.keptSteps(views, of)
 		if c.stepless(views) {
 			of = layer.OfTrace
 		}
-		if p := layer.Make(c.keptSteps(views, what.kept), c.kernels.text, of); p != nil {
+		if p := layer.Make(kept, c.kernels.text, of); p != nil {
 			p.Sentence = layerSentence(p)
 			return p
 		}
@@ -25,14 +25,8 @@ func (c *computer) patternReport(views []*view) *layer.Report {
 	return nil
 }
 
-// keepers are what steps are kept by, in the order in which they are asked.
-var keepers = []struct {
-	of   string
-	kept func(*layers) *layer.Keeper
-}{
-	{"steady steps", func(s *layers) *layer.Keeper { return &s.steady }},
-	{"context steps", func(s *layers) *layer.Keeper { return &s.context }},
-}
+// The steps that are kept, in the order in which they are asked.
+const steadySteps, contextSteps = "steady steps", "context steps"
 
 // layerSentence names the group of the unit with the longest gaps, "" where there is none.
 func layerSentence(p *layer.Report) string {
@@ -69,12 +63,15 @@ func b2n(b bool) int {
 // in their requests those with the most count.
 // Steps of all ranks are one sample of the model: with the same requests they run the same
 // kernels.
-func (c *computer) keptSteps(views []*view, kept func(*layers) *layer.Keeper) [][]layer.Sampled {
+func (c *computer) keptSteps(views []*view, of string) [][]layer.Sampled {
 	var steps [][]layer.Sampled
 	gen := int64(-1)
 	for _, v := range views {
 		for _, s := range v.sampled() {
-			k := kept(s)
+			k := &s.steady
+			if of == contextSteps {
+				k = &s.context
+			}
 			if k.Gen() > gen {
 				steps, gen = nil, k.Gen()
 			}

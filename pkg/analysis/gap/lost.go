@@ -106,9 +106,9 @@ var idleTask = who{noRank, 0}
 func (c *computer) lostSpans(views []*view, least int64) map[cpuOf][]stat.Span {
 	away, lost, ns := map[int64]*awayThread{}, map[cpuOf][]stat.Span{}, int64(0)
 	for _, v := range views {
-		v.idle.EachLost(func(slice int, thread, from, to int64) {
+		v.idle.EachSpan(func(slice int, thread, from, to int64, lost bool) {
 			t := c.threads.threads[who{v.id, thread}]
-			if t == nil || !v.hasSlice(slice) {
+			if t == nil || !lost || !v.hasSlice(slice) {
 				return
 			}
 			if away[t.number] == nil {

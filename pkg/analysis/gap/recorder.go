@@ -73,10 +73,7 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 // option of other profilers.
 func (c *computer) byNsys() bool { return slices.Contains([]string{"", "nsys"}, c.header.Source()) }
 
-// onGPU are the causes that are no work of the host.
-var onGPU = []string{idle.Tail.String(), idle.Graph.String(), idle.Queued.String()}
-
 // waitsForHost reports whether GPUs waited for a host thread at all.
 func (rep *Report) waitsForHost() bool {
-	return slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return !slices.Contains(onGPU, c.Cause) })
+	return slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() })
 }

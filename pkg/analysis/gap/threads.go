@@ -264,10 +264,9 @@ func together(at []int64) (phase int64, ok bool) {
 
 // busyThread is a thread that runs nearly all the time, or asks and comes back.
 type busyThread struct {
-	Rank     int32 // noRank for one of a process without a GPU
-	Thread   int64
+	who
 	Share    float64 // of the run, on a CPU
-	Call     string  // that it asks with mostScattered, "" for none
+	Call     string  // that it asks with most, "" for none
 	Asking   float64 // share of the run in calls that ask
 	Launches bool
 }
@@ -284,7 +283,7 @@ func (w *threadWatch) busy() (all []busyThread) {
 			continue
 		}
 		whole := float64(in.to - in.from)
-		b := busyThread{Rank: of.rank, Thread: of.thread, Share: float64(t.ran) / whole, Asking: float64(t.polled) / whole, Launches: t.launches}
+		b := busyThread{who: of, Share: float64(t.ran) / whole, Asking: float64(t.polled) / whole, Launches: t.launches}
 		for name, ns := range t.polls {
 			if b.Call == "" || ns > t.polls[b.Call] || ns == t.polls[b.Call] && name < b.Call {
 				b.Call = name
@@ -295,7 +294,7 @@ func (w *threadWatch) busy() (all []busyThread) {
 		}
 	}
 	slices.SortFunc(all, func(a, b busyThread) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
+		return cmp.Or(cmp.Compare(b.Share, a.Share), a.compare(b.who))
 	})
 	return all
 }

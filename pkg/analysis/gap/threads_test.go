@@ -67,7 +67,7 @@ func TestBusy(t *testing.T) {
 		if b.spins() {
 			what = "spins in " + b.Call
 		}
-		if b.Rank == noRank {
+		if b.rank == noRank {
 			what += " elsewhere"
 		}
 		got = append(got, what)

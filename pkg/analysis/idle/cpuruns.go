@@ -15,8 +15,7 @@ type cpuRun struct {
 // company is when launching threads wait for others, or have lost their CPUs.
 type company struct {
 	ledger *ledger
-	waits  *spill.Log // by slice: spans in which one waits; nil where nobody asks
-	lost   *spill.Log // by slice: spans in which one has lost its CPU, and which one
+	spans  *spill.Log // by slice; nil where nobody asks
 }
 
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
@@ -68,57 +67,47 @@ func (h *hostThread) wake() {
 	h.quiet, h.early = false, nil
 }
 
-// observe observes that a GPU is idle between two times because a thread waits, for others or
-// for something else.
-func (c *company) observe(from, to int64, why Why) {
-	if c.waits != nil && why.ForOthers() {
-		c.divide(from, to, func(slice, from, to int64) { c.waits.Add(slice, from, to) })
-	}
-}
+// The columns of spans.
+const (
+	spanFrom = spill.Payload + iota
+	spanTo
+	spanThread
+	spanLost
+	spanColumns = spanLost + 1 - spill.Payload
+)
 
-// observeLost observes that a GPU is idle between two times because a thread has lost its CPU.
-func (c *company) observeLost(from, to, thread int64) {
-	if c.lost != nil {
-		c.divide(from, to, func(slice, from, to int64) { c.lost.Add(slice, from, to, thread) })
+// observe observes that a GPU is idle between two times because a thread has lost its CPU, or else
+// perhaps waits for others.
+func (c *company) observe(from, to, thread int64, why Why, lost bool) {
+	if c.spans == nil || !lost && !why.ForOthers() {
+		return
 	}
-}
-
-// divide calls f with the parts of a span in each slice.
-func (c *company) divide(from, to int64, f func(slice, from, to int64)) {
 	for k := len(c.ledger.slices) - 1; k >= 0 && from < to; k-- {
 		if start := max(from, c.ledger.slices[k].start); start < to {
-			f(int64(k), start, to)
+			c.spans.Add(int64(k), start, to, thread, int64(b2n(lost)))
 			to = start
 		}
 	}
 }
 
-// The columns of spans in which launching threads wait, or have lost their CPUs.
-const spanFrom, spanTo, spanThread = spill.Payload, spill.Payload + 1, spill.Payload + 2
-
-// EachWait calls f with each time, ns, in which a gpu is idle because a launching thread is
-// blocked until another one does something (in calls of the classes wait, io and join), where
-// the option Waits is set. Those of several gpus may be the same.
-func (c *company) EachWait(f func(slice int, from, to int64)) {
-	c.each(c.waits, spill.Columns(spanFrom, spanTo), func(slice int, rows spill.Rows, i int) { f(slice, rows[spanFrom][i], rows[spanTo][i]) })
+func b2n(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
-// EachLost calls f, likewise, with each time in which a launching thread has lost its CPU: it is
-// off it, in no wait, and not for an interpreter lock that another thread holds or may hold.
-func (c *company) EachLost(f func(slice int, thread, from, to int64)) {
-	c.each(c.lost, spill.Columns(spanFrom, spanTo, spanThread), func(slice int, rows spill.Rows, i int) {
-		f(slice, rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i])
-	})
-}
-
-// each calls f with the rows of a log, by slice.
-func (c *company) each(log *spill.Log, set uint64, f func(slice int, rows spill.Rows, i int)) {
-	if log == nil {
+// EachSpan calls f with each time, ns, in which a GPU is idle because a launching thread is blocked
+// until another one does something (in calls of the classes wait, io and join), or because it has
+// lost its CPU: it is off it, in no wait, and not for an interpreter lock that another thread holds
+// or may hold; where the option Waits is set. Those of several GPUs may be the same.
+func (c *company) EachSpan(f func(slice int, thread, from, to int64, lost bool)) {
+	if c.spans == nil {
 		return
 	}
-	log.Each(set, func(rows spill.Rows) {
+	c.spans.Each(spill.Columns(spanFrom, spanTo, spanThread, spanLost), func(rows spill.Rows) {
 		for i, slice := range rows[spill.Key] {
-			f(int(slice), rows, i)
+			f(int(slice), rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i], rows[spanLost][i] == 1)
 		}
 	})
 }

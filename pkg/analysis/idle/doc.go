@@ -37,7 +37,7 @@
 // what that thread does ([Sites.Holder]).
 //
 // With the option Waits it is also known when launching threads waited for others
-// ([Rank.EachWait]), and when they had lost their CPUs ([Rank.EachLost]).
+// and when they had lost their CPUs ([Rank.EachSpan]).
 //
 // # In-step and inter-step
 //

@@ -39,19 +39,14 @@ func (r *Rank) Free(k Key) bool {
 // holds, or may hold, has lost no CPU.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
 	if !r.opt.Why || cause != GIL {
-		if r.company.observe(from, to, why); why.Lost() {
-			r.company.observeLost(from, to, waiting.id)
-		}
+		r.company.observe(from, to, waiting.id, why, why.Lost())
 		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
 	for from < to {
 		by, end := r.locks.holder(from, to, waiting)
-		r.company.observe(from, end, why)
+		r.company.observe(from, end, waiting.id, why, by == nil && r.locks.held && why == Descheduled) // as Free
 		if by == nil {
-			if r.locks.held && why == Descheduled { // as Free
-				r.company.observeLost(from, end, waiting.id)
-			}
 			r.credit(from, end, r.sites.held(key, nobody), g)
 			from = end
 			continue

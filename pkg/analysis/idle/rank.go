@@ -80,7 +80,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
 	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
-		r.company.waits, r.company.lost = opt.Store.NewLog(2, 0), opt.Store.NewLog(3, 0)
+		r.company.spans = opt.Store.NewLog(spanColumns, 0)
 	}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
@@ -243,9 +243,8 @@ func (r *Rank) Close() {
 	}
 	r.ledger.seal()
 	r.hosts.seal()
-	if r.company.waits != nil {
-		r.company.waits.Seal()
-		r.company.lost.Seal()
+	if r.company.spans != nil {
+		r.company.spans.Seal()
 	}
 	r.gap, r.locks.holds, r.edges = nil, nil, edges{}
 }
