@@ -26,10 +26,9 @@ func (c *adviser) handoff() {
 // topCauses lists the causes of idle time that grew.
 func (c *adviser) topCauses() {
 	c.Handoff.TopIdleCauses = []report.IdleCause{}
-	for _, r := range c.grownCauses() {
-		if len(c.Handoff.TopIdleCauses) < topOps {
-			c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: r.Delta, InterStep: r.InterStep.Delta})
-		}
+	grown := c.grownCauses()
+	for _, r := range grown[:min(len(grown), topOps)] {
+		c.Handoff.TopIdleCauses = append(c.Handoff.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: r.Delta, InterStep: r.InterStep.Delta})
 	}
 }
 

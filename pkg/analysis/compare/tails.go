@@ -174,14 +174,14 @@ func heaviest(times []float64) (above float64, rare bool) {
 	if float64(len(there)) < least {
 		return 0, len(there) > 0
 	}
-	slices.SortFunc(there, func(a, b float64) int { return cmp.Compare(b, a) })
+	slices.Sort(there)
 	sum, part := 0.0, 0.0
-	for _, v := range there {
+	for _, v := range slices.Backward(there) {
 		sum += v
 	}
-	for n, v := range there {
+	for k, v := range slices.Backward(there) {
 		if part += v; part > explains*sum {
-			return math.Nextafter(v, 0), float64(n+1) < least
+			return math.Nextafter(v, 0), float64(len(there)-k) < least
 		}
 	}
 	return 0, false
