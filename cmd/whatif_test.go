@@ -196,6 +196,14 @@ func TestWhatifReport(t *testing.T) {
 	}
 }
 
+// Where all steps have context requests, there are steps, and the error does not deny them.
+func TestWhatifContextAlone(t *testing.T) {
+	trace := generate(t, "--steps", "12", "--warmup", "0", "--set", `{"ContextEvery":1}`)
+	if r := call(t, nil, "whatif", trace, "--report"); r.status != 2 || !strings.Contains(r.stderr, "all steps have context requests") {
+		t.Errorf("%d: %s", r.status, r.stderr)
+	}
+}
+
 // TestWhatifPairs predicts what runs of the same seed are without what was planted in them.
 func TestWhatifPairs(t *testing.T) {
 	for _, c := range []struct {

@@ -87,6 +87,8 @@ const tableOperations = 10
 // ErrNoSteps is that there are no steps to answer for.
 var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "isolate says why none were found; verdict --by none takes the whole trace"}
 
+var errNoneSteady = &event.Error{Msg: "all steps have context requests: no steady step says what one takes", Advice: "gaps says what changes bring over all steps; piped on, whatif writes the rows of the changed run for any filter"}
+
 // Predict says what steps would take in some scenarios or, without a change, in a table of them.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	know, l, err := t.learn()
@@ -95,8 +97,11 @@ func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	}
 	p := &predictor{t: t, know: know, learner: l}
 	p.chosen = t.benchmark()
-	if !slices.ContainsFunc(p.chosen, func(c chosen) bool { return c.steady }) {
+	switch {
+	case len(p.chosen) == 0:
 		return nil, ErrNoSteps
+	case !slices.ContainsFunc(p.chosen, func(c chosen) bool { return c.steady }):
+		return nil, errNoneSteady
 	}
 	if len(given) > 0 && len(given[0].Changes) > 0 {
 		err = p.add(given...)
