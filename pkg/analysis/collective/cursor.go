@@ -53,8 +53,9 @@ func (c *cursor) next() bool {
 	return true
 }
 
-func (c *cursor) before(o *cursor) bool {
-	a, b := &c.entry, &o.entry
+// startsBefore tells the order in which collectives of all lanes are read.
+func startsBefore(x, y *cursor) bool {
+	a, b := &x.entry, &y.entry
 	return a.Start < b.Start || a.Start == b.Start && a.lane < b.lane
 }
 

@@ -199,6 +199,7 @@ func (m *Match) Each(visit func(*Meeting)) { m.Show(Viewer{Visit: visit}) }
 // Show is Each for several at once, whose meetings differ in the parts of waits.
 func (m *Match) Show(to ...Viewer) {
 	x := &matcher{Match: m, expiry: never, slots: make([][]slot, len(m.Lanes))}
+	x.heads.before, x.events.before = startsBefore, endsBefore
 	for _, v := range to {
 		one := viewer{visit: v.Visit}
 		if !v.NoParts {
@@ -213,12 +214,12 @@ func (m *Match) Show(to ...Viewer) {
 		x.slack = max(x.slack, m.slack[k])
 		x.places = append(x.places, newPlaces(&m.Lanes[k]))
 		if c := newCursor(k, &m.Lanes[k], m.clocks[k]); c.next() {
-			x.heads = append(x.heads, c)
+			x.heads.all = append(x.heads.all, c)
 		}
 	}
 	heap.Init(&x.heads)
-	for len(x.heads) > 0 {
-		h := x.heads[0]
+	for x.heads.Len() > 0 {
+		h := x.heads.all[0]
 		x.advance(h.entry.Start)
 		x.add(&h.entry)
 		if h.next() {
@@ -241,7 +242,7 @@ func (x *matcher) advance(t int64) {
 			x.expire(q, t)
 		}
 	}
-	for len(x.events) > 0 && (t == never || x.events[0].end+x.slack <= t) {
+	for x.events.Len() > 0 && (t == never || x.events.all[0].end+x.slack <= t) {
 		ev := heap.Pop(&x.events).(*Meeting)
 		for _, v := range x.viewers {
 			if v.resolver != nil {
@@ -416,21 +417,25 @@ func (ev *Meeting) divide() {
 	}
 }
 
-func (ev *Meeting) before(o *Meeting) bool {
-	a, b := &ev.Members[0], &o.Members[0]
-	return ev.end < o.end || ev.end == o.end && (a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index)
+// endsBefore tells the order in which meetings are resolved.
+func endsBefore(x, y *Meeting) bool {
+	a, b := &x.Members[0], &y.Members[0]
+	return x.end < y.end || x.end == y.end && (a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index)
 }
 
 // ordered is a heap, the first of which comes before all others.
-type ordered[T interface{ before(T) bool }] []T
+type ordered[T any] struct {
+	all    []T
+	before func(a, b T) bool
+}
 
-func (h ordered[T]) Len() int           { return len(h) }
-func (h ordered[T]) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h ordered[T]) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *ordered[T]) Push(v any)        { *h = append(*h, v.(T)) }
+func (h *ordered[T]) Len() int           { return len(h.all) }
+func (h *ordered[T]) Less(i, j int) bool { return h.before(h.all[i], h.all[j]) }
+func (h *ordered[T]) Swap(i, j int)      { h.all[i], h.all[j] = h.all[j], h.all[i] }
+func (h *ordered[T]) Push(v any)         { h.all = append(h.all, v.(T)) }
 func (h *ordered[T]) Pop() any {
-	old := *h
-	v := old[len(old)-1]
-	*h = old[:len(old)-1]
+	last := len(h.all) - 1
+	v := h.all[last]
+	h.all = h.all[:last]
 	return v
 }
