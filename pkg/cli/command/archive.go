@@ -31,14 +31,8 @@ func planArchive(p *Plan) (*archived, error) {
 		return nil, cli.Misuse("--archive takes no runs beside its file", "diff --archive runs.parquet")
 	}
 	const advice = "metrics --runs NAME=FILE --append -o runs.parquet adds a run, of a trace, stream, checkpoint or metric rows"
-	rows, err := p.readRows(p.String("archive"), "rows of runs", advice)
-	if err != nil {
-		return nil, err
-	}
-	if rows.Schema == metric.Schema {
-		return nil, cli.Misuse(p.String("archive")+": the metric rows of one run, not rows of runs", advice)
-	}
-	return &archived{p, rows}, nil
+	rows, err := p.readRuns(p.String("archive"), advice)
+	return &archived{p, rows}, err
 }
 
 func (a *archived) run() (int, error) {

@@ -199,12 +199,9 @@ func historyOf(p *Plan) (*history, error) {
 		return h, nil
 	}
 	const advice = "metrics --runs NAME=FILE --append -o runs.parquet adds a run, of a trace, stream, checkpoint or metric rows, to the rows of a history"
-	t, err := p.readRows(path, "rows of runs", advice)
+	t, err := p.readRuns(path, advice)
 	if err != nil {
 		return nil, err
-	}
-	if t.Schema == metric.Schema {
-		return nil, cli.Misuse(path+": the metric rows of one run, not rows of runs", advice)
 	}
 	if h.runs, err = metric.Read(t); err != nil {
 		return nil, notThis(path, advice)(err)
@@ -219,6 +216,15 @@ func historyOf(p *Plan) (*history, error) {
 		}
 	}
 	return h, nil
+}
+
+// readRuns reads what metrics --runs wrote.
+func (p *Plan) readRuns(path, advice string) (*table.Table, error) {
+	t, err := p.readRows(path, "rows of runs", advice)
+	if err == nil && t.Schema == metric.Schema {
+		err = cli.Misuse(path+": the metric rows of one run, not rows of runs", advice)
+	}
+	return t, err
 }
 
 // writeRuns writes rows of runs, with --append after those that the output has.

@@ -78,7 +78,7 @@ func planRounds(p *Plan) (*roundPlan, error) {
 	if err := plan.addBenchmarks(p.Strings("bench")); err != nil {
 		return nil, err
 	}
-	return plan, plan.finish(p.OutputPath())
+	return plan, plan.finish(p.Call)
 }
 
 // add adds a profile to the round of that name.
@@ -178,21 +178,21 @@ func (p *roundPlan) addBenchmarks(given []string) error {
 
 // finish puts the rounds in order and refuses those without a profile, and outputs that
 // are inputs.
-func (p *roundPlan) finish(out string) error {
+func (p *roundPlan) finish(call *cli.Call) error {
 	slices.SortFunc(p.rounds, func(a, b roundFiles) int { return cmp.Compare(a.number, b.number) })
 	for _, r := range p.rounds {
 		if len(r.profiles) == 0 {
 			return cli.Misuse(r.name+" has a benchmark, but no profile", "give it one: "+r.name+"=FILE")
 		}
-		for _, path := range slices.Concat(r.profiles, r.bench) {
-			if path == "-" {
-				if p.stdin {
-					return cli.Misuse("standard input is named twice", "give one of them a file")
-				}
-				p.stdin = true
-			} else if out != "" && cli.SameFile(out, path) {
-				return cli.Misuse(out+": the output is the input "+path, "write to another file")
+		files := slices.Concat(r.profiles, r.bench)
+		for _, path := range files {
+			if path == "-" && p.stdin {
+				return cli.Misuse("standard input is named twice", "give one of them a file")
 			}
+			p.stdin = p.stdin || path == "-"
+		}
+		if err := call.Guard(files, nil); err != nil {
+			return err
 		}
 	}
 	return nil
