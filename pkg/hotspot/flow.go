@@ -22,7 +22,7 @@ func (b flow) dead(i int) []finding {
 	if len(names) == 0 || reads(s, names) { // it adds to what it had
 		return nil
 	}
-	most, line := int64(0), 0
+	most, line, conf := int64(0), 0, Confidence("high")
 	for _, j := range b.readers(names) {
 		o := &b.stmts[j]
 		if j == i || j < i && (s.loop < 0 || !b.inside(j, s.loop)) {
@@ -31,14 +31,16 @@ func (b flow) dead(i int) []finding {
 		if o.Indent < 0 || insideDef(b.code, j) {
 			return nil
 		}
-		if o.hits > most || line == 0 {
+		if b.guards(j, names) {
+			conf = "medium" // what the test needs of it is not known
+		} else if o.hits > most || line == 0 {
 			most, line = o.hits, b.number(j)
 		}
 	}
 	if line == 0 || float64(most) > rarely*float64(s.hits) { // what nothing reads may be made for its effect
 		return nil
 	}
-	return []finding{{kind: DeadWork, confidence: "high", evidence: fmt.Sprintf("%s is made %d times and needed at most %d times (line %d)", short(strings.Join(names, ", ")), s.hits, most, line)}}
+	return []finding{{kind: DeadWork, confidence: conf, evidence: fmt.Sprintf("%s is made %d times and needed at most %d times (line %d)", short(strings.Join(names, ", ")), s.hits, most, line)}}
 }
 
 // readers are the statements that read one of names, in order.
@@ -193,4 +195,22 @@ func stepWide(s *stmt) bool {
 		}
 	}
 	return shared
+}
+
+// guards is whether statement j is a branch, rarely gone into, that tests one of the names and in
+// which it is read, too: it asks whether they are needed, and the branch says how often they were.
+// Every statement of the branch has to be as rare, or it decides nothing.
+func (b flow) guards(j int, names []string) bool {
+	o := &b.stmts[j]
+	within := false
+	for k := range b.stmts {
+		if k == j || !b.inside(k, j) {
+			continue
+		}
+		if float64(b.stmts[k].hits) > rarely*float64(o.hits) {
+			return false
+		}
+		within = within || reads(&b.stmts[k], names)
+	}
+	return within && (o.Keyword == "if" || o.Keyword == "elif")
 }
