@@ -104,8 +104,9 @@ func (r *rank) settle(k int, of scope) {
 	r.across = r.across.emptied()
 }
 
-// site is a name and the ranges around it.
-type site struct{ name, path int32 }
+// site is a name and the ranges around it; outside of all ranges after is the last one that no
+// other was around, else -1.
+type site struct{ name, path, after int32 }
 
 // tally adds up things that happened.
 type tally struct{ count, parts, ns int64 }
@@ -147,5 +148,5 @@ func (r *rank) addKernel(a *activity) {
 		path = a.launch.path
 	}
 	r.c.kernels.of(a.Name).class = a.class
-	r.now.eager.add(site{a.Name, path}, tally{count: 1, ns: a.End - a.Start})
+	r.now.eager.add(site{a.Name, path, -1}, tally{count: 1, ns: a.End - a.Start})
 }

@@ -66,11 +66,11 @@ func (c *computer) gather(rep *Report, views []*view, found *evidence) []finding
 		f.limited[v.id] = c.threads.limited(v.id)
 	}
 	f.throttled()
-	f.tally()
+	after := f.tally()
 	f.samples()
 	f.partial()
 	f.idle(f.pauses())
-	f.calls()
+	f.calls(after)
 	f.ahead()
 	f.steps()
 	f.kernels()
@@ -468,22 +468,28 @@ func (f *gathering) threads() {
 	}
 }
 
-// tally adds up calls by place.
-func (f *gathering) tally() {
+// tally adds up calls by place; after says after which ranges calls come that are in none.
+func (f *gathering) tally() (after map[place]map[string]int64) {
+	after = map[place]map[string]int64{}
 	for _, v := range f.views {
 		for b := range v.eachBin() {
 			for at, n := range b.calls {
 				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
+				if after[p] == nil {
+					after[p] = map[string]int64{}
+				}
+				after[p][f.c.ranges.text(at.after)] += n.count
 				t := f.called[p]
 				f.called[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 			}
 		}
 	}
+	return after
 }
 
 // calls says where launching threads wait for the GPU, copy, and make objects or code.
-func (f *gathering) calls() {
+func (f *gathering) calls(after map[place]map[string]int64) {
 	sums, layers := f.called, 0.0
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
@@ -500,6 +506,11 @@ func (f *gathering) calls() {
 				Numbers: map[string]float64{"count": float64(t.count), "call_us": us(t.ns)}}
 			if ns := f.idleIn[p]; ns > 0 {
 				one.Numbers["idle_us"] = us(ns)
+			}
+			for name, n := range after[p] {
+				if name != "" && 2*n >= t.count {
+					one.Names["after"] = name
+				}
 			}
 			if f.rep.Idle.Steps == 0 && f.rep.Workload == "" {
 				one.Names["doubt"] = "steps were not found: if it comes once a step, this is how tokens come back, and no fault"

@@ -26,7 +26,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 		}
 		r.thread(h.Thread).launches = true
 		if h.Class == event.GraphLaunch && r.counting() {
-			r.now.calls.add(site{h.Name, h.Path}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
+			r.now.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
 		}
 	case h.Class == event.APISync, h.Class == event.Memop, h.Class == event.Alloc, effect&(cudaname.Polls|cudaname.LoadsCode) != 0:
 		one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
@@ -34,8 +34,11 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			break // it is only queued
 		}
 		if r.counting() {
-			one.parts = int64(b2n(r.thread(h.Thread).launches))
-			r.now.calls.add(site{h.Name, h.Path}, one)
+			of, at := r.thread(h.Thread), site{h.Name, h.Path, -1}
+			if one.parts = int64(b2n(of.launches)); h.Path < 0 {
+				at.after = of.outer - 1
+			}
+			r.now.calls.add(at, one)
 		}
 	}
 }
@@ -49,6 +52,9 @@ func (r *rank) addRange(b *event.Batch, i int) {
 	h := r.idle.Range(b, i)
 	if r.c.canFollow && h.Thread >= 0 && r.c.ranges.fetches(h.Name) {
 		r.fetch(r.thread(h.Thread), b.Start.Values[i], b.End.Values[i])
+	}
+	if h.Path < 0 && h.Thread >= 0 && h.Class != event.GIL && h.Class != event.GC {
+		r.thread(h.Thread).outer = h.Name + 1
 	}
 	if h.Class == event.StepMarker {
 		r.c.ranges.of(h.Name).marker = true

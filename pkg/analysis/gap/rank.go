@@ -56,7 +56,8 @@ type calling struct {
 // caller is a thread.
 type caller struct {
 	step.Requester
-	launches bool // it has launched something
+	launches bool  // it has launched something
+	outer    int32 // its last range that no other is around, plus 1
 }
 
 // thread returns a thread by its number.
