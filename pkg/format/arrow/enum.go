@@ -160,44 +160,45 @@ func dictionaryValues(msg *message, t arrow.DataType) ([]string, error) {
 // coded reads column name where somebody wrote it as a dictionary. Unlike an enum it
 // may have any number of values.
 type coded struct {
-	values  []string
+	dict    *event.Dict // nil before the first
 	indices []int32
-	text    event.Strings
 }
 
-// define is as enum's.
-func (w *coded) define(values []string, delta bool) {
-	if !delta {
-		w.values = nil
+// define is as enum's. Batches keep the dictionary that they have.
+func (w *coded) define(values []string, delta bool) error {
+	d := &event.Dict{Offsets: []int32{0}}
+	if delta && w.dict != nil {
+		*d = *w.dict
 	}
-	w.values = append(w.values, values...)
+	for _, v := range values {
+		if len(d.Data)+len(v) > maxBody {
+			return errShort
+		}
+		d.Data = append(d.Data, v...)
+		d.Offsets = append(d.Offsets, int32(len(d.Data)))
+	}
+	w.dict = d
+	return nil
 }
 
-// read takes the column from a batch and resolves its values, up to limit bytes.
+// read takes the column from a batch, whose values have up to limit bytes.
 func (w *coded) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
 	col, err := ints(c, t.IndexType, &w.indices)
 	if err != nil {
 		return event.Strings{}, nil, err
 	}
-	size := int64(0)
-	for i, v := range col.Values {
-		if uint32(v) >= uint32(len(w.values)) {
-			if col.Valid.Get(i) {
-				return event.Strings{}, nil, fmt.Errorf("code %d in row %d is outside its dictionary of %d", v, i, len(w.values))
-			}
-			continue
-		}
-		if size += int64(len(w.values[v])); size > limit {
-			return event.Strings{}, nil, fmt.Errorf("more than %d bytes: write smaller batches", limit)
-		}
+	if w.dict == nil {
+		w.dict = &event.Dict{Offsets: []int32{0}}
 	}
-	w.text.Offsets, w.text.Data = append(w.text.Offsets[:0], 0), w.text.Data[:0]
+	size, offsets := int64(0), w.dict.Offsets
 	for i, v := range col.Values {
-		if col.Valid.Get(i) {
-			w.text.Append(w.values[v])
-		} else {
-			w.text.Append("")
+		if v < 0 || int(v) >= len(offsets)-1 {
+			return event.Strings{}, nil, fmt.Errorf("code %d in row %d is outside its dictionary of %d", v, i, len(offsets)-1)
 		}
+		size += int64(offsets[v+1] - offsets[v])
 	}
-	return w.text, col.Valid, nil
+	if size > limit {
+		return event.Strings{}, nil, fmt.Errorf("more than %d bytes: write smaller batches", limit)
+	}
+	return event.Strings{Dict: w.dict, Codes: col.Values}, col.Valid, nil
 }

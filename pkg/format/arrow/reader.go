@@ -222,10 +222,10 @@ func (r *Reader) define(msg *message) error {
 		if err != nil {
 			return fmt.Errorf("damaged dictionary of column %s: %w", r.fields[i].Name, err)
 		}
-		if c == event.ColName {
-			r.names.define(values, msg.delta)
-		} else {
+		if c != event.ColName {
 			r.enums[c].define(values, msg.delta)
+		} else if err := r.names.define(values, msg.delta); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ type table struct {
 	total   float64 // seconds, -1 not known
 	last    int     // number of the last row
 	gap     bool    // a blank line followed it
-	figures []figure
+	figures []row
 	source  []byte // of all rows
 	ends    []int  // in source, of each row
 }
@@ -121,14 +121,14 @@ func (b *table) add(r row) {
 	}
 	b.last, b.gap = r.number, false
 	l := Line{Number: r.number}
-	f := figure{ran: r.ran, time: r.time, perHit: r.perHit, share: r.share, hits: r.hits.value}
 	if r.ran {
 		l.Hits = int64(min(r.hits.value, most))
 	}
 	b.fn.Lines = append(b.fn.Lines, l)
-	b.figures = append(b.figures, f)
 	b.source = append(b.source, r.source...)
 	b.ends = append(b.ends, len(b.source))
+	r.source = nil // which is the line's
+	b.figures = append(b.figures, r)
 }
 
 // isRule is whether a line only underlines the header.
@@ -284,7 +284,7 @@ func (t *textReader) end() {
 // fill sets the times of a closed table.
 // unit is seconds, 0 for not known. A function's time is what "Total time" says, in ns, or
 // where nothing does the sum of its lines. Shares decide where the printed time was rounded
-// so far that it contradicts them (figure.outvoted).
+// so far that it contradicts them (row.outvoted).
 func (t *textReader) fill(b *table, unit float64) {
 	scale := scaleOf(unit)
 	totalNs := max(0, b.total) * 1e9

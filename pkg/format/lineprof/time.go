@@ -2,14 +2,6 @@ package lineprof
 
 import "math"
 
-// figure is what a row says about time, kept until the block's unit and total are known.
-type figure struct {
-	time, perHit number
-	hits         float64
-	share        float64
-	ran          bool
-}
-
 // scaleOf is how many ns one unit is. Units are powers of ten in nearly all profiles,
 // and those are whole.
 func scaleOf(unit float64) float64 {
@@ -26,7 +18,7 @@ var units = []float64{1e-9, 1e-7, 1e-6, 1e-3, 1}
 // inferUnit is the unit in which the shares of the total are the times, 0 where
 // nothing says. Times printed in full decide where there are any. Whole tables
 // are not needed: rows that were cut off do not count on either side.
-func inferUnit(figures []figure, total float64) float64 {
+func inferUnit(figures []row, total float64) float64 {
 	for _, scientific := range []bool{false, true} {
 		times, shares := 0.0, 0.0
 		for _, f := range figures {
@@ -73,7 +65,7 @@ const coarse = 10
 // lineTime is a line's time: as printed, or where that has one digit or three the
 // share of the total, and where the unit is a large part of the total (seconds of a
 // function that took half of one).
-func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
+func (f *row) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 	switch {
 	case !f.ran:
 		return 0, NoTime
@@ -92,7 +84,7 @@ func (f *figure) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 // contradicts is whether the columns cannot be of one line: the time is neither hits ×
 // time per hit nor the share of the total. Of numbers in scientific notation there is
 // one digit.
-func (f *figure) contradicts(scale, totalNs float64) bool {
+func (f *row) contradicts(scale, totalNs float64) bool {
 	if !f.ran || f.time.negative {
 		return false
 	}
@@ -100,22 +92,22 @@ func (f *figure) contradicts(scale, totalNs float64) bool {
 }
 
 // outvoted is whether the time is what does not fit: hits × time per hit is the share.
-func (f *figure) outvoted(scale, totalNs float64) bool {
-	return f.share > 0 && f.hits > 0 && totalNs > 0 && !f.agreesPerHit() &&
-		!f.agreesShare(f.time, 1, scale, totalNs) && f.agreesShare(f.perHit, f.hits, scale, totalNs)
+func (f *row) outvoted(scale, totalNs float64) bool {
+	return f.share > 0 && f.hits.value > 0 && totalNs > 0 && !f.agreesPerHit() &&
+		!f.agreesShare(f.time, 1, scale, totalNs) && f.agreesShare(f.perHit, f.hits.value, scale, totalNs)
 }
 
 // agreesPerHit is whether hits times the time per hit is the time, as far as the printed
 // digits tell: each of the two is right to half of its first decimal.
-func (f *figure) agreesPerHit() bool {
-	if f.hits <= 0 || f.time.scientific || f.perHit.scientific {
+func (f *row) agreesPerHit() bool {
+	if f.hits.value <= 0 || f.time.scientific || f.perHit.scientific {
 		return true
 	}
-	return math.Abs(f.time.value-f.hits*f.perHit.value) <= 0.06*f.hits+0.06+1e-6*f.time.value
+	return math.Abs(f.time.value-f.hits.value*f.perHit.value) <= 0.06*f.hits.value+0.06+1e-6*f.time.value
 }
 
 // agreesShare is whether a number of units, times n, is the share of the total.
-func (f *figure) agreesShare(units number, n, scale, totalNs float64) bool {
+func (f *row) agreesShare(units number, n, scale, totalNs float64) bool {
 	if f.share < 0 || totalNs <= 0 || scale == 0 {
 		return true
 	}

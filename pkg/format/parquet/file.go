@@ -240,9 +240,7 @@ func typeOf(e *format.SchemaElement) (Type, bool) {
 		return Bool, true
 	case format.Int32, format.Int64:
 		return intType(e), true
-	case format.Float:
-		return Float32, true
-	case format.Double:
+	case format.Float, format.Double:
 		return Float64, true
 	case format.ByteArray:
 		if isText(e) {

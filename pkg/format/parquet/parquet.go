@@ -52,26 +52,20 @@ import (
 // Type is the type of a column.
 type Type int
 
-// The types. Numbers of all widths travel as int64 or float64, Bool as 0 and
-// 1; Uint64 travels as the bit pattern. Text is UTF-8, Bytes is anything.
+// The types, those of whole numbers by the width that they are stored with. All travel as int64
+// or float64, Bool as 0 and 1; Uint64 travels as the bit pattern. Text is UTF-8, Bytes is anything.
 const (
 	Bool Type = iota
-	Int8
-	Int16
 	Int32
 	Int64
-	Uint8
-	Uint16
 	Uint32
 	Uint64
-	Float32
 	Float64
 	Text
 	Bytes
 )
 
-var typeNames = [...]string{"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-	"float32", "float64", "text", "bytes"}
+var typeNames = [...]string{"bool", "int32", "int64", "uint32", "uint64", "float64", "text", "bytes"}
 
 // String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
@@ -80,7 +74,7 @@ func (t Type) String() string { return typeNames[t] }
 func (t Type) IsInt() bool { return t <= Uint64 }
 
 // IsFloat reports whether values of the type are in Vector.Float.
-func (t Type) IsFloat() bool { return t == Float32 || t == Float64 }
+func (t Type) IsFloat() bool { return t == Float64 }
 
 // IsText reports whether values of the type are in Vector.Text.
 func (t Type) IsText() bool { return t >= Text }

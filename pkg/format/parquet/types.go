@@ -6,35 +6,21 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// intTypes tells how each type of whole numbers is annotated.
-var intTypes = [...]struct {
-	bits      int8
-	signed    bool
-	converted deprecated.ConvertedType
-}{
-	Int8:   {8, true, deprecated.Int8},
-	Int16:  {16, true, deprecated.Int16},
-	Int32:  {32, true, deprecated.Int32},
-	Int64:  {64, true, deprecated.Int64},
-	Uint8:  {8, false, deprecated.Uint8},
-	Uint16: {16, false, deprecated.Uint16},
-	Uint32: {32, false, deprecated.Uint32},
-	Uint64: {64, false, deprecated.Uint64},
-}
-
-// intType returns the type of a column of whole numbers: what its annotation
-// says, or else, as for times, the signed type of its width.
+// intType returns the type of a column of whole numbers: signed, as for times, unless its
+// annotation says otherwise, by the newer way of saying so or the older one.
 func intType(e *format.SchemaElement) Type {
-	logical, _ := e.LogicalType.Value.(*format.IntType)
-	for t := Int8; t <= Uint64; t++ {
-		a := &intTypes[t]
-		if logical != nil && logical.BitWidth == a.bits && logical.IsSigned == a.signed ||
-			logical == nil && e.ConvertedType.Valid && e.ConvertedType.V == a.converted {
-			return t
-		}
+	logical, ok := e.LogicalType.Value.(*format.IntType)
+	unsigned := ok && !logical.IsSigned
+	if c := e.ConvertedType; !ok && c.Valid {
+		unsigned = c.V == deprecated.Uint8 || c.V == deprecated.Uint16 || c.V == deprecated.Uint32 || c.V == deprecated.Uint64
 	}
-	if e.Type.V == format.Int32 {
+	switch {
+	case e.Type.V == format.Int32 && unsigned:
+		return Uint32
+	case e.Type.V == format.Int32:
 		return Int32
+	case unsigned:
+		return Uint64
 	}
 	return Int64
 }
