@@ -46,7 +46,7 @@ func scan(s scanner, table string, have []string, columns []sqlite.Column, low, 
 			read = append(read, c)
 		}
 	}
-	return s.scan(table, read, low, high, func(rows *sqlite.Block) error {
+	return s.Scan(table, read, low, high, func(rows *sqlite.Block) error {
 		b.n = rows.N
 		for i, p := range place {
 			if p >= 0 {
@@ -73,7 +73,7 @@ func scanAny(s scanner, columns map[string][]string, table string, want []sqlite
 	if columns[table] == nil {
 		return nil
 	}
-	low, high, err := s.rows(table)
+	low, high, err := s.Rows(table)
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,12 @@ type export interface {
 	open() (scanner, error)
 }
 
-// scanner reads tables. Rows of a table are numbered from low to high as rows
+// scanner reads tables. Rows of a table are numbered from low to high as Rows
 // tells, and some may be missing.
 type scanner interface {
-	rows(table string) (low, high int64, err error)
-	scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
-	close()
+	Rows(table string) (low, high int64, err error)
+	Scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
+	Close() error
 }
 
 // openExport finds out what form the export in path has.
@@ -66,15 +66,7 @@ func (f sqliteFile) columns() (map[string][]string, error) {
 func (f sqliteFile) open() (scanner, error) {
 	db, err := f.db.Another()
 	if err != nil {
-		return nil, err
+		return nil, err // and no scanner that is not nil
 	}
-	return sqliteScanner{db}, nil
-}
-
-type sqliteScanner struct{ db *sqlite.DB }
-
-func (s sqliteScanner) rows(table string) (int64, int64, error) { return s.db.Rows(table) }
-func (s sqliteScanner) close()                                  { s.db.Close() }
-func (s sqliteScanner) scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
-	return s.db.Scan(table, columns, low, high, fn)
+	return db, nil
 }

@@ -100,7 +100,7 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
+	defer s.Close()
 	r := &report{store: store, census: census{
 		capture: capture{path: path, limits: limits, host: opts.Host},
 		found:   newFound(), pause: opts.Pause, onlyCallers: opts.Callers,
@@ -242,7 +242,7 @@ func (c *census) tasks(s scanner, columns map[string][]string) ([]task, error) {
 		} else if !some {
 			continue
 		}
-		low, high, err := s.rows(t.name)
+		low, high, err := s.Rows(t.name)
 		if err != nil {
 			return nil, err
 		}

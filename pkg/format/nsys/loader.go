@@ -64,7 +64,7 @@ func (l *loader) run(e export, next func() *task) (err error) {
 // close closes the scanner.
 func (l *loader) close() {
 	if l.scanner != nil {
-		l.scanner.close()
+		l.scanner.Close()
 	}
 }
 

@@ -39,7 +39,6 @@ package nsys
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -92,8 +91,7 @@ type Reader struct {
 	paths    []string
 	parts    []parts    // by number of the rank
 	stacks   [][]int32  // of each report: codes in the header by the report's numbers
-	mu       sync.Mutex // of emitters, while rows are written
-	emitters []*emitter // of each report, nil before its first row and after its last
+	emitters []*emitter // of each report, nil after its last row
 
 	// live are those who write rows, and left how many of them have not ended: all writes
 	// those of all units, where they are not read in parts.
@@ -165,6 +163,9 @@ func (r *Reader) open() error {
 	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	r.warnOfCut()
 	r.chooseColumns()
+	for i := range r.reports {
+		r.emitters = append(r.emitters, r.newEmitter(i))
+	}
 	return nil
 }
 

@@ -78,12 +78,13 @@ type parquetScanner struct {
 	file  *parquet.File
 }
 
-// close closes the file, if one is open.
-func (s *parquetScanner) close() {
+// Close closes the file, if one is open.
+func (s *parquetScanner) Close() (err error) {
 	if s.file != nil {
-		s.file.Close()
+		err = s.file.Close()
 	}
 	s.file = nil
+	return err
 }
 
 // use opens the file of a table, unless it is the one that is open.
@@ -91,24 +92,24 @@ func (s *parquetScanner) use(table string) error {
 	if s.file != nil && s.table == table {
 		return nil
 	}
-	s.close()
+	s.Close()
 	f, err := s.dir.file(table)
 	s.table, s.file = table, f
 	return err
 }
 
-// rows returns the range of the rows of a table, which have no ids but are numbered from 0;
+// Rows returns the range of the rows of a table, which have no ids but are numbered from 0;
 // low > high where there are none.
-func (s *parquetScanner) rows(table string) (int64, int64, error) {
+func (s *parquetScanner) Rows(table string) (int64, int64, error) {
 	if err := s.use(table); err != nil {
 		return 0, -1, err
 	}
 	return 0, s.file.Rows() - 1, nil
 }
 
-// scan is sqlite.DB.Scan for Parquet: rows low to high, both included, in blocks that belong
+// Scan is sqlite.DB.Scan for Parquet: rows low to high, both included, in blocks that belong
 // to the scan. An error of fn is returned as it is, any other names the file.
-func (s *parquetScanner) scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
+func (s *parquetScanner) Scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
 	if err := s.use(table); err != nil {
 		return err
 	}

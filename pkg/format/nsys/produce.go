@@ -40,27 +40,13 @@ func (r *Reader) producer(units []unit, fanIn int) *producer {
 func (p *producer) emitter(report int) *emitter {
 	e := p.emitters[report]
 	if e == nil {
-		e = new(*p.r.emitter(report))
+		e = new(*p.r.emitters[report])
 		p.emitters[report] = e
 	}
 	return e
 }
 
-// emitter returns one of a report's rows, to be copied: what it has in common with others of
-// the report is made once.
-func (r *Reader) emitter(report int) *emitter {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.emitters == nil {
-		r.emitters = make([]*emitter, len(r.reports))
-	}
-	if r.emitters[report] == nil {
-		r.emitters[report] = r.newEmitter(report)
-	}
-	return r.emitters[report]
-}
-
-// newEmitter makes one of a report's rows.
+// newEmitter makes one of a report's rows, to be copied.
 func (r *Reader) newEmitter(report int) *emitter {
 	codes := map[string]int32{}
 	for k, name := range r.header.Domains {

@@ -85,7 +85,7 @@ func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
 	if len(columns[t.stacks]) == 0 {
 		return false, nil
 	}
-	low, high, err := s.rows(t.stacks)
+	low, high, err := s.Rows(t.stacks)
 	return low <= high, err
 }
 
@@ -95,7 +95,7 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	r.chains = map[string]*chains{}
 	for i := range eventTables {
 		t := &eventTables[i]
