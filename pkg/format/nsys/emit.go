@@ -162,6 +162,9 @@ func (e *emitter) putWanted(t *table, rows spill.Rows, i, j int) error {
 
 // put appends rows i to j of a table to the batch. It uses the columns that are stored.
 func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
+	if j == i+1 && t.kind != event.Run { // Fast path: rows of calls and of kernels are mostly by turns.
+		return e.putOne(t, rows, i)
+	}
 	b, at := e.batch, e.at
 	kinds := b.Kind.Values[at : at+j-i]
 	for k := range kinds {
@@ -185,6 +188,47 @@ func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
 	return err
 }
 
+// putOne is put for one row, of no kind that runs have.
+func (e *emitter) putOne(t *table, rows spill.Rows, i int) (err error) {
+	b, at := e.batch, e.at
+	b.Kind.Values[at] = t.kind
+	b.Start.Values[at], b.End.Values[at] = rows[colStart][i]+e.offset, rows[colEnd][i]+e.offset
+	setOne(&b.Class, at, rows[colClass][i])
+	if e.columns.Has(event.ColCorrelation) && !t.host {
+		setOne(&b.Correlation, at, rows[colCorrelation][i])
+	}
+	if t.gpu {
+		err = e.gpuRow(t.kind, rows, i)
+	} else {
+		err = e.hostRow(t.kind, rows, i, at)
+	}
+	e.at++
+	return err
+}
+
+// gpuRow is gpuRows for one row.
+func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
+	b, at := e.batch, e.at
+	if e.columns.Has(event.ColGraphNode) {
+		setOne(&b.GraphNode, at, rows[colNode][i])
+	}
+	if e.columns.Has(event.ColBytes) {
+		setOne(&b.Bytes, at, rows[colBytes][i])
+	}
+	e.gpuNames(b.Name.AppendCodes(e.names, 1), kind, rows[colName][i:i+1])
+	t := e.r.tracks[rows[colOwner][i]]
+	if t.device != none || kind != event.Sync {
+		b.Device.Set(at, t.shown)
+	}
+	if t.stream != none && e.columns.Has(event.ColStream) {
+		b.Stream.Set(at, t.stream)
+	}
+	if e.columns&launchColumns == 0 || e.fewLaunched && (kind != event.Kernel || event.Class(rows[colClass][i]) != e.launched) {
+		return nil
+	}
+	return e.setLaunch(t, rows[colCorrelation][i], at, at+1)
+}
+
 // shift puts times plus an offset into a column.
 func shift(to, times []int64, offset int64) {
 	to = to[:len(times)]
@@ -193,14 +237,15 @@ func shift(to, times []int64, offset int64) {
 	}
 }
 
+// setOne gives a row of a column, which is null, a value.
+func setOne[T ~int32 | int64](c *event.Ints[T], at int, v int64) {
+	if v != none {
+		c.Set(at, T(v))
+	}
+}
+
 // setAll gives the rows of a column from at on, which are null, values.
 func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
-	if len(values) == 1 { // Fast path: rows of calls and of kernels are mostly by turns.
-		if values[0] != none {
-			c.Set(at, T(values[0]))
-		}
-		return
-	}
 	to, all := c.Values[at:][:len(values)], true
 	for k, v := range values {
 		to[k] = T(v)
