@@ -44,7 +44,6 @@ func (r replayed) observeEager(b *event.Batch, from, k int) int {
 		r.eager.kernels, r.eager.copied, r.copying = 0, r.eager.copied || r.copying, false
 		if r.eager.first = !r.open; r.eager.first {
 			from = r.begin(b, from, k, s, text)
-			copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
 		} else {
 			r.eager.onset, r.eager.name = s, text
 		}

@@ -6,18 +6,16 @@ import "github.com/hostbound/hostbound/pkg/trace/event"
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
 type learner struct {
-	held     []*event.Batch // copies of the rows, in order
-	rows     int            // how many there are
-	retry    int            // the number of rows at which to try
-	run      run
-	device   int32      // whose collectives or replays count
-	frontier int64      // latest end of the rank's GPU activity
-	marked   bool       // there is a marker after all
-	ended    bool       // no GPU activity since the end of a segment
-	tried    int        // rows when the structure was last looked for
-	rule     *rule      // what was found then
-	borders  [][2]int64 // what was not recorded, from the last row on
-	whole    int        // replays that begin with an embedding: each is a forward pass
+	clock                 // as if the rows that are held were used
+	held   []*event.Batch // copies of the rows, in order
+	rows   int            // how many there are
+	retry  int            // the number of rows at which to try
+	run    run
+	marked bool  // there is a marker after all
+	ended  bool  // no GPU activity since the end of a segment
+	tried  int   // rows when the structure was last looked for
+	rule   *rule // what was found then
+	whole  int   // replays that begin with an embedding: each is a forward pass
 }
 
 // unmarked is a rank whose steps are learned, from replays or from collectives without markers.
@@ -41,7 +39,7 @@ func (r unmarked) learn(b *event.Batch, k int) {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
-	r.learner = &learner{retry: minHeld, device: r.device, frontier: r.frontier, borders: r.unrecorded}
+	r.learner = &learner{retry: minHeld, clock: r.clock}
 }
 
 // hold holds rows i to j as far as they belong to the segment. It returns the
@@ -52,11 +50,12 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 	from := i
 	for ; i < j && !done; i++ {
 		t := starts[i]
-		if !l.ended && (l.rows > 0 && t-r.plan.segmentGap > l.frontier || l.passed(t)) {
+		if !l.ended && (l.rows > 0 && t-r.plan.segmentGap > l.frontier || t >= l.border) {
 			if done = l.decides(r.rank); done {
 				break
 			}
 			l.ended = true
+			l.passBorders(t)
 		}
 		if r.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
 			l.frontier, l.ended = max(l.frontier, ends[i]), false
@@ -71,16 +70,6 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 		done = l.decides(r.rank)
 	}
 	return i, done
-}
-
-// passed says whether a row that starts at t is after the next border of what was
-// recorded.
-func (l *learner) passed(t int64) bool {
-	n := len(l.borders)
-	for len(l.borders) > 0 && l.borders[0][0] <= t {
-		l.borders = l.borders[1:]
-	}
-	return len(l.borders) < n
 }
 
 // decides says whether what was seen is enough. A segment that is too short to
@@ -128,10 +117,10 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 	case event.Kernel, event.Graph:
-		if l.device < 0 && isReplay(b, k) {
-			l.device, r.device = b.Device.Values[k], b.Device.Values[k]
+		if r.device < 0 && isReplay(b, k) {
+			r.device = b.Device.Values[k]
 		}
-		if b.Device.Values[k] == l.device {
+		if b.Device.Values[k] == r.device {
 			l.kernel(r, b, k, class)
 		}
 	default:

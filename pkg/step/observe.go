@@ -130,9 +130,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 		}
 		return from
 	}
-	from = r.begin(b, from, k, openStep{id: id, start: start, since: since, end: end, size: 1}, text)
-	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
-	return from
+	return r.begin(b, from, k, openStep{id: id, start: start, since: since, end: end, size: 1}, text)
 }
 
 // ofStartup says whether row k was launched in the step in which PyTorch's profiler started: its
@@ -224,7 +222,5 @@ func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 		return from
 	}
 	_, text, since := r.launchRange(b, k)
-	from = r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1}, text)
-	copyLaunch(r.out.at(r.step.at), r.step.at.row, b, k)
-	return from
+	return r.begin(b, from, k, openStep{id: launch, start: start, since: since, end: end, size: 1}, text)
 }

@@ -128,26 +128,6 @@ func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
 	}
 }
 
-// untag takes the number of a step off the rows after that at p, before that at to, which start
-// at end or later.
-func (o *output) untag(p pos, end int64, to pos) {
-	for n := p.batch; n <= to.batch; n++ {
-		b := o.batches[n-o.first]
-		from, last := 0, b.Len
-		if n == p.batch {
-			from = p.row + 1
-		}
-		if n == to.batch {
-			last = to.row
-		}
-		for i := from; i < last; i++ {
-			if b.Start.Values[i] >= end {
-				b.Step.SetNull(i)
-			}
-		}
-	}
-}
-
 // insert puts such a row before the first one after p that starts at t or later, and returns its place.
 func (o *output) insert(p pos, t int64, name string) pos {
 	i := p.row + 1

@@ -78,9 +78,12 @@ func fitsOf(parts, symbols []int32) (all []fit) {
 	return all
 }
 
-// fitOf returns the period of a run of a lag, nil where it does not cover the sequence, or
-// repeats a shorter one.
+// fitOf returns the period of a run of a lag, nil where the run is too short for one, or it does
+// not cover the sequence, or repeats a shorter one.
 func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
+	if r.To-r.From < minRepetitions*r.Lag {
+		return nil
+	}
 	at := r.Unit(symbols)
 	unit := symbols[at : at+r.Lag]
 	for part := 1; part < r.Lag; part++ {
@@ -330,12 +333,7 @@ func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
 // ruleFor makes a rule of the tokens that lie where steps begin and hardly anywhere else: of
 // them those that are needed for nearly all of the steps, the most frequent first.
 func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
-	var sizes []int32
 	u := &rule{begins: make([]bool, len(places)), classes: s.classes, at: at, groups: max(0, len(at)-1)}
-	for i := range u.groups {
-		sizes = append(sizes, at[i+1]-at[i])
-	}
-	u.usual = commonSize(sizes)
 	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
 	var tokens []int
 	for t := range places {

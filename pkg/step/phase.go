@@ -35,10 +35,10 @@ type Tagger struct {
 	src      event.Source
 	header   event.Header
 	marker   *marker.Set
-	unnamed  event.Phase // phase of steps without numbers
-	tokens   bool        // the run generates tokens, or may: else no step has a phase
-	own, out event.Batch // the columns that it adds; what was returned last
-	ranks    []taggedRank
+	unnamed  event.Phase           // phase of steps without numbers
+	tokens   bool                  // the run generates tokens, or may: else no step has a phase
+	own, out event.Batch           // the columns that it adds; what was returned last
+	phases   map[int32]event.Phase // that ranks are in
 	counted  int64
 	steps    int64
 	eager    int64 // without numbers, that no replay ran
@@ -46,12 +46,6 @@ type Tagger struct {
 	reported bool
 
 	parts []*Tagger // that have the ranks, where they are read in parts
-}
-
-// taggedRank is the phase that a rank is in.
-type taggedRank struct {
-	id    int32
-	phase event.Phase
 }
 
 // NewTagger returns the rows of src with phases. src has steps; an error is an
@@ -67,7 +61,7 @@ func NewTagger(src event.Source, log func(string)) (*Tagger, error) {
 	if err := h.Require(1<<event.ColKind | 1<<event.ColRank | 1<<event.ColName | event.StepCols); err != nil {
 		return nil, err
 	}
-	t := &Tagger{src: src, header: *h, marker: marker.Presets, unnamed: event.Unknown, log: log}
+	t := &Tagger{src: src, header: *h, marker: marker.Presets, unnamed: event.Unknown, phases: map[int32]event.Phase{}, log: log}
 	if t.log == nil {
 		t.log = func(string) {}
 	}
@@ -111,7 +105,7 @@ func (t *Tagger) Next() (*event.Batch, error) {
 func (t *Tagger) Parts() (parts []event.Source, beside int) {
 	sources, beside := event.PartsOf(t.src)
 	for _, src := range sources {
-		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, tokens: t.tokens, reported: true}
+		one := &Tagger{src: src, header: t.header, marker: t.marker, unnamed: t.unnamed, tokens: t.tokens, phases: map[int32]event.Phase{}, reported: true}
 		t.parts, parts = append(t.parts, one), append(parts, one)
 	}
 	return parts, beside
@@ -135,37 +129,31 @@ func (t *Tagger) tag(b *event.Batch) {
 	for i := 0; i < b.Len; {
 		j := b.RankEnd(i)
 		if id, known := b.Rank.Get(i); known {
-			t.tagRank(b, i, j, t.rank(id))
+			t.tagRank(b, i, j, id)
 		}
 		i = j
 	}
 }
 
 // tagRank gives rows i to j, which are of one rank, the phases of their steps.
-func (t *Tagger) tagRank(b *event.Batch, i, j int, r *taggedRank) {
+func (t *Tagger) tagRank(b *event.Batch, i, j int, rank int32) {
 	kinds, valid := b.Kind.Values[:j], b.Step.Valid
+	phase, known := t.phases[rank]
+	if !known { // the row of the step was not chosen
+		phase = event.Unknown
+	}
 	for i < j {
 		if kinds[i] == event.Step {
-			r.phase = t.step(b, i)
+			phase = t.step(b, i)
+			t.phases[rank] = phase
 		}
 		in, from := valid.Get(i) && kinds[i] != event.Window, i
 		for i++; i < j && kinds[i] != event.Step && kinds[i] != event.Window && valid.Get(i) == in; i++ {
 		}
 		if in {
-			b.Phase.Fill(from, i, r.phase)
+			b.Phase.Fill(from, i, phase)
 		}
 	}
-}
-
-// taggedRank returns what is known of the rank with the given number.
-func (t *Tagger) rank(id int32) *taggedRank {
-	for k := range t.ranks {
-		if t.ranks[k].id == id {
-			return &t.ranks[k]
-		}
-	}
-	t.ranks = append(t.ranks, taggedRank{id, event.Unknown})
-	return &t.ranks[len(t.ranks)-1]
 }
 
 // step fills ctx and gen of step row i and returns the step's phase.

@@ -56,8 +56,8 @@ type structure struct {
 	startup   bool     // what is launched before it is of the step in which the profiler started
 	replaying bool     // the rows that were held are used
 	context   context
-	begins    bool  // what lies before the next collective has a step begin
 	work      int32 // kernels of the open step, by structure, but for elementwise ones
+	begins    bool  // what lies before the next collective has a step begin
 	copied    int   // collectives or replays before which tokens are copied back, where steps are
 	copying   bool  // they are, before the next one
 }
@@ -341,6 +341,7 @@ func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
 	r.out.seal(event.BatchRows)
 	s.at = r.out.place(name)
 	r.setStep(s)
+	copyLaunch(r.out.at(s.at), s.at.row, b, k)
 	return first
 }
 

@@ -20,7 +20,6 @@ type rule struct {
 	begins  []bool        // of each token, whether a step begins where it lies before a collective
 	classes []event.Class // of tokens, the class of their kernels
 	embed   bool          // kernels that look up embeddings begin a step by any name
-	usual   int32         // number of collectives in most steps
 	each    bool          // each collective, or replay, began one there
 	groups  int           // whole steps that it was learned from
 	single  bool          // each replay of a graph is a step

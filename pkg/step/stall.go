@@ -258,7 +258,11 @@ func (r stalling) doubted(until int64) {
 // split makes the open step the first of another segment.
 func (r stalling) split() {
 	d, last := &r.doubts, len(r.segments)-1
-	r.out.untag(d.before.at, d.end, r.step.at)
+	r.out.each(d.before.at, func(b *event.Batch, i int) { // of the open step none has its number yet
+		if b.Start.Values[i] >= d.end {
+			b.Step.SetNull(i)
+		}
+	})
 	r.segments[last].end = d.end
 	r.segments = append(r.segments, segment{first: len(r.sizes), start: r.step.start, end: r.step.end})
 	r.recent = r.recent[:0]

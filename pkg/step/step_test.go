@@ -836,7 +836,7 @@ func TestWarnings(t *testing.T) {
 		{"two engines", engines(4), NVTX, []string{"rank 0 has 16 steps by nvtx, but 20 markers, counting simultaneous ones of other threads"}},
 		{"a thread for each GPU", engines(10), NVTX, nil},
 		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
-		{"uneven", unevenSegment(), Allreduce, []string{"the benchmark segment of rank 0 has only 5 steps: in another, of 7, fewer than half have the usual 1 all-reduce", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
+		{"uneven", unevenSegment(), Allreduce, []string{"only 5 of 12 steps of rank 0 are analysed: pauses of up to 210 ms split them into 2 segments", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
 		{"stalls", stalls(), Allreduce, []string{"only 6 of 18 steps of rank 0 are analysed: pauses of up to 200 ms split them into 3 segments; to treat pauses as stalls: --segment-gap 399ms"}},
 		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
 		{"empty", nil, NVTX, []string{"no steps at all"}},

@@ -15,9 +15,7 @@ type window struct {
 	start, end int64
 	size       int64 // the common size
 	segment    int   // the benchmark segment, -1: none
-	// steps are those of the benchmark segment, refused those of the longest segment
-	// that is none only because too few of its steps have the common size.
-	steps, refused int
+	steps      int   // of the benchmark segment
 }
 
 // ended is a rank whose rows have ended: it has a window, and what is odd is said of it.
@@ -26,20 +24,9 @@ type ended struct{ *rank }
 // window returns the rank's benchmark window; it has steps.
 func (r ended) window() window {
 	w := window{size: int64(commonSize(r.sizes)), segment: -1}
-	for i, seg := range r.segments {
-		steps := r.sizes[seg.first:r.lastStep(i)]
-		common := 0
-		for _, size := range steps {
-			if int64(size) == w.size {
-				common++
-			}
-		}
-		switch {
-		case len(steps) < MinSteps:
-		case mostOf(common, len(steps)):
-			w.segment, w.steps = i, len(steps)
-		default:
-			w.refused = max(w.refused, len(steps))
+	for i := range r.segments {
+		if odd, steps := r.odd(&w, i); steps >= MinSteps && mostOf(steps-odd, steps) {
+			w.segment, w.steps = i, steps
 		}
 	}
 	w.start, w.end = r.segments[0].start, r.segments[0].end
@@ -65,12 +52,15 @@ func (r ended) longestPause() time.Duration {
 	return time.Duration(longest)
 }
 
-// lastStep returns the number after that of the last step of segment i.
-func (r ended) lastStep(i int) int {
-	if i+1 < len(r.segments) {
-		return r.segments[i+1].first
+// sizesOf returns the sizes of the steps of segment i, of all where it is -1.
+func (r ended) sizesOf(i int) []int32 {
+	switch {
+	case i < 0:
+		return r.sizes
+	case i+1 < len(r.segments):
+		return r.sizes[r.segments[i].first:r.segments[i+1].first]
 	}
-	return len(r.sizes)
+	return r.sizes[r.segments[i].first:]
 }
 
 // commonSize returns the most frequent size, the larger of equally frequent ones.
@@ -200,9 +190,6 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 	case w.segment < 0:
 		r.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included",
 			r.id, len(r.sizes), MinSteps)
-	case w.refused > w.steps:
-		r.warn("the benchmark segment of rank %d has only %d steps: in another, of %d, fewer than half have the usual %d all-reduce kernels; compare with --by nvtx",
-			r.id, w.steps, w.refused, w.size)
 	case !mostOf(w.steps, len(r.sizes)):
 		say := fmt.Sprintf("only %[2]d of %[3]d steps of rank %[1]d are analysed:", r.id, w.steps, len(r.sizes))
 		if pause := r.longestPause(); pause > 0 {
@@ -256,7 +243,7 @@ func (r ended) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format
 // one has context requests: it may take the GPU as long as many others.
 func (r ended) checkAhead(w *window) {
 	for i, seg := range r.segments {
-		n := int64(r.lastStep(i) - seg.first)
+		n := int64(len(r.sizesOf(i)))
 		late, length := seg.drained-seg.end, seg.end-seg.start
 		if w.segment >= 0 && i != w.segment || n < MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
 			continue
@@ -284,7 +271,7 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 	case n > 0:
 		r.warn("the steps in %s of rank %d outside its benchmark window are uncertain", report.Counted(n, "segment"), r.id)
 	}
-	if n, of := r.odd(w); float64(n) >= (1-minCover)*float64(of) {
+	if n, of := r.odd(w, w.segment); float64(n) >= (1-minCover)*float64(of) {
 		r.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be split or merged", n, of, r.id, w.size)
 	}
@@ -306,24 +293,18 @@ func (r ended) notClear(segment int) string {
 // benchmark segment: most of their steps have another size.
 func (r ended) unclearSegments(w *window) (n int) {
 	for i, why := range r.unclear {
-		other, from, to := 0, r.segments[i].first, r.lastStep(i)
-		for _, size := range r.sizes[from:to] {
-			other += b2n(int64(size) != w.size)
-		}
-		n += b2n(why != "" || w.segment >= 0 && i != w.segment && mostOf(other, to-from))
+		other, steps := r.odd(w, i)
+		n += b2n(why != "" || w.segment >= 0 && i != w.segment && mostOf(other, steps))
 	}
 	return n
 }
 
-// odd returns how many steps of the benchmark segment, or where there is none of
-// all steps, have another size than the common one, and how many steps it has.
-func (r ended) odd(w *window) (odd, steps int) {
-	from, to := 0, len(r.sizes)
-	if w.segment >= 0 {
-		from, to = r.segments[w.segment].first, r.lastStep(w.segment)
-	}
-	for _, size := range r.sizes[from:to] {
+// odd returns how many steps of a segment, of all where it is -1, have another size than the
+// common one, and how many steps it has.
+func (r ended) odd(w *window, segment int) (odd, steps int) {
+	sizes := r.sizesOf(segment)
+	for _, size := range sizes {
 		odd += b2n(int64(size) != w.size)
 	}
-	return odd, to - from
+	return odd, len(sizes)
 }

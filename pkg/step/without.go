@@ -5,20 +5,16 @@ import "github.com/hostbound/hostbound/pkg/trace/event"
 // Without returns the rows of a stream whose steps cannot be found, as those of a stream
 // that has none: its header says None for the method.
 func Without(src event.Source) event.Source {
-	w := &without{Source: src, header: *src.Header()}
-	w.header.Stage, w.header.Isolation = "isolate", &event.Isolation{Method: None}
+	w := &without{Relabelled: Relabel(src, src.Header(), &event.Isolation{Method: None})}
+	w.header.Stage = "isolate"
 	w.header.Columns |= event.StepCols
 	return w
 }
 
 type without struct {
-	event.Source
-	header       event.Header
+	*Relabelled
 	nulls, batch event.Batch // columns of steps; what was returned last
 }
-
-// Header returns the header of the stream.
-func (w *without) Header() *event.Header { return &w.header }
 
 // Next returns the next batch, which is valid until the following call.
 func (w *without) Next() (*event.Batch, error) {
