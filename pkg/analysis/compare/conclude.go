@@ -162,6 +162,13 @@ func (c *reader) name() {
 			f.explained += by(n) / (f.host + f.work + f.uneven + f.other)
 		}
 	}
+	for i := range c.Summary { // what all operations share, where each by itself is little
+		n := named{title: hostWork, row: &c.Summary[i]}
+		share := by(n) / (f.host + f.work + f.uneven + f.other)
+		if n.row.Name == hostWork && n.row.Significant && c.heldByHost() && f.explained < explains && share > f.explained {
+			f.named, f.explained = []named{n}, share
+		}
+	}
 }
 
 // candidates may explain the change: causes of idle time for the host, classes of kernels for the
