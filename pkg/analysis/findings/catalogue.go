@@ -38,15 +38,20 @@ type Entry struct {
 	// Before is a pattern that hides host work, whatever it is: findings of this one, which say what
 	// it is, go before it where they bring half as much.
 	Before string
-	Title  string // the finding in half a line, with evidence as in Say
-	Say    string // the sentence, with evidence in braces: see Text
-	Do     string // what to do, as an order; may hold evidence, too
-	// What goes on from "launching threads": what they do where the facts are about why they do
-	// not go on, or about samples.
-	What    string
+	Words
 	Target  string   // what a finding without a place is about: what launching threads wait for
 	Sources []string // where that is documented
 	Test    []Test   // lines that the entry is tested with
+}
+
+// Words are what an entry says of a finding.
+type Words struct {
+	Title string // the finding in half a line, with evidence as in Say
+	Say   string // the sentence, with evidence in braces: see Text
+	Do    string // what to do, as an order; may hold evidence, too
+	// What goes on from "launching threads": what they do where the facts are about why they do
+	// not go on, or about samples.
+	What string
 }
 
 // Test is a fact that an entry is tested with.

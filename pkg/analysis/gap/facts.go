@@ -139,7 +139,9 @@ func (f *gathering) idle(paused map[string]bool) {
 	})
 	for _, s := range order {
 		if times[s] > 0 {
-			f.spot(&s, times[s])
+			if f.spot(&s, times[s]); len(followers) > 0 {
+				f.list[len(f.list)-1].Names["fetcher"] = "the rank"
+			}
 		}
 	}
 }
