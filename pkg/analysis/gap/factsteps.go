@@ -306,7 +306,11 @@ func (f *gathering) inPause(one *findings.Fact, g *TopGap) {
 		}
 	}
 	if phrase := findings.Phrase(mostly(c)); phrase != "" {
-		one.Names["why"] = phrase
+		if name, ok := strings.CutPrefix(cause, hostPrefix); ok {
+			one.Names["what"] = "launching threads " + phrase + " in " + name
+		} else {
+			one.Names["why"] = phrase
+		}
 		if e := findings.TreatmentOf(mostly(c)); e != nil && !strings.Contains(e.Do, "{") {
 			one.Names["remedy"] = e.Do
 		}
