@@ -45,15 +45,20 @@ type process struct {
 	marked   int
 	gil      anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf    *thread
-	sampled  bool      // since a copy to the host came back
-	calls    bool      // some thread calls the GPU's library
-	begins   []int64   // when its first unit starts
-	ends     []int64   // and its last one ends
-	until    int64     // of those that start before
-	step     int32     // the latest that has started, -1 for none
-	even     []spentIn // factors of its host time that make it even over ranks
-	spentAt  []int32   // by name beyond -1: where it may be in the host times of the step
+	sampled  bool    // since a copy to the host came back
+	calls    bool    // some thread calls the GPU's library
+	begins   []int64 // when its first unit starts
+	ends     []int64 // and its last one ends
+	until    int64   // of those that start before
+	step     int32   // the latest that has started, -1 for none
 	limits   [][2]int64
+	evening
+}
+
+// evening is what makes the host time of a step even over ranks.
+type evening struct {
+	even    []spentIn // factors of it
+	spentAt []int32   // by name beyond -1: where it may be in the host times of the step
 }
 
 // anchor is an instant: when it was and when it is.
