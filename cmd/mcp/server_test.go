@@ -77,8 +77,8 @@ func TestTools(t *testing.T) {
 		{&commands.Gaps, map[string]any{"files": one}, one},
 		{&commands.Diff, map[string]any{"baseline": one, "target": one}, []string{trace, trace}},
 		{&commands.Whatif, map[string]any{"files": one}, one},
-		{&commands.Whatif, map[string]any{"files": one, "range": []string{"_prepare_inputs=0"}, "no_wait": []string{"cudaStreamSynchronize"}},
-			[]string{"--range", "_prepare_inputs=0", "--no-wait", "cudaStreamSynchronize", trace}},
+		{&commands.Whatif, map[string]any{"files": one, "range": []string{"_prepare_inputs=0"}, "no_wait": []string{"cudaEventSynchronize"}},
+			[]string{"--range", "_prepare_inputs=0", "--no-wait", "cudaEventSynchronize", trace}},
 	} {
 		var want, complaints bytes.Buffer
 		if cli.Run(c.cmd, append(c.args, "--brief"), strings.NewReader(""), &want, &complaints) != 0 {
