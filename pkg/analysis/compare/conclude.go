@@ -154,21 +154,31 @@ func (c *reader) name() {
 		return
 	}
 	all := c.candidates()
-	by := func(n named) float64 { return f.sign * n.row.delta() }
+	by, total := func(n named) float64 { return f.sign * n.row.delta() }, f.host+f.work+f.uneven+f.other
 	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(by(b), by(a)) })
 	for _, n := range all[:min(len(all), maxSaid)] {
 		if by(n) > 0 && f.explained < explains {
 			f.named = append(f.named, n)
-			f.explained += by(n) / (f.host + f.work + f.uneven + f.other)
+			f.explained += by(n) / total
 		}
 	}
-	for i := range c.Summary { // what all operations share, where each by itself is little
-		n := named{title: hostWork, row: &c.Summary[i]}
-		share := by(n) / (f.host + f.work + f.uneven + f.other)
-		if n.row.Name == hostWork && n.row.Significant && c.heldByHost() && f.explained < explains && share > f.explained {
-			f.named, f.explained = []named{n}, share
+	if r := c.machine(); r != nil && c.heldByHost() && f.explained < explains { // where each operation by itself is little
+		all := named{title: hostWork, row: r}
+		if share := by(all) / total; share > f.explained {
+			f.named, f.explained = []named{all}, share
 		}
 	}
+}
+
+// machine is the row of all host work, which the machine may have slowed down, if that changed by one
+// factor beyond the noise; else nil.
+func (c *Comparison) machine() *Row {
+	for r := range each(c.Summary) {
+		if r.Name == hostWork && r.Significant {
+			return r
+		}
+	}
+	return nil
 }
 
 // candidates may explain the change: causes of idle time for the host, classes of kernels for the

@@ -181,10 +181,8 @@ func (c *writer) explainCauses() {
 
 // explainMachine says that all host work changed by one factor, which the machine may have.
 func (c *writer) explainMachine() {
-	for r := range each(c.Summary) {
-		if r.Name == hostWork && r.Significant {
-			c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
-		}
+	if r := c.machine(); r != nil {
+		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
 	}
 }
 
