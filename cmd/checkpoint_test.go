@@ -160,10 +160,8 @@ func damage(t *testing.T, path string) {
 // leaves is the old data set, the new one, or one that is refused, and the next
 // run completes it.
 func TestKilledCheckpoint(t *testing.T) {
-	moments := 16 // of each of two writers
-	if testing.Short() {
-		moments = 3
-	}
+	testrun.Whole(t)
+	const moments = 16   // of each of two writers
 	const size = "30000" // so that much of the time goes into the files' appearing
 	trace := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "1")
 	older := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "2")
@@ -180,7 +178,7 @@ func TestKilledCheckpoint(t *testing.T) {
 		outcomes := map[string]int{}
 		// Which moments are hit is up to the machine: there are more until one lies between
 		// the first file and the last.
-		for i := 0; i < moments || refused+outcomes["refused"] == 0 && !testing.Short() && i < 4*moments; i++ {
+		for i := 0; i < moments || refused+outcomes["refused"] == 0 && i < 4*moments; i++ {
 			if err := os.RemoveAll(set); err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +200,7 @@ func TestKilledCheckpoint(t *testing.T) {
 		t.Logf("%s, killed at random moments within %v: %v", stage, whole, outcomes)
 		refused += outcomes["refused"]
 	}
-	if refused == 0 && !testing.Short() {
+	if refused == 0 {
 		t.Error("no moment was between the first file and the last")
 	}
 }

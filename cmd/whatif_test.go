@@ -24,11 +24,11 @@ func TestWhatifNothing(t *testing.T) {
 	for _, name := range recorded[:testrun.Few(1, len(recorded), len(recorded))] {
 		traces = append(traces, inflated(t, name))
 	}
-	for seed := range testrun.Few(4, 20, 20) {
+	for seed := range testrun.Few(2, 20, 20) {
 		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
 	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
-	for _, text := range texts[:testrun.Few(6, len(texts), len(texts))] {
+	for _, text := range texts[:testrun.Few(3, len(texts), len(texts))] {
 		traces = append(traces, generate(t, "--text", text))
 	}
 	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {

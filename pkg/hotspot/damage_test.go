@@ -89,7 +89,11 @@ func TestHuge(t *testing.T) {
 func TestDamagedSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	pieces := []string{"(", ")", "[", "]", "{", "}", "\"", "'''", "f\"{", ":", "for x in ", "def ", " if ", ".item()", "=", ",", "\n", "\\", "lambda", "99999999999999999", "-1", "e+300", "  "}
-	for range 3000 {
+	damaged := 3000
+	if testing.Short() {
+		damaged = 500
+	}
+	for range damaged {
 		in := []byte(sample)
 		for range 1 + r.IntN(6) {
 			at := r.IntN(len(in))

@@ -119,8 +119,12 @@ func readLimited(stream []byte, limit int64) uint64 {
 
 func TestDamageNeitherPanicsNorAllocates(t *testing.T) {
 	ours := encode(t, testHeader(event.BaseCols), randomBatch(seeded(5), 9, event.BaseCols, 3))
+	stride := 1
+	if testing.Short() {
+		stride = 4
+	}
 	for name, stream := range map[string][]byte{"ours": ours, "foreign": foreignStream(t, 3)} {
-		for i := range stream {
+		for i := 0; i < len(stream); i += stride {
 			for _, flip := range []byte{1 << (i & 7), stream[i] ^ 0x7f} {
 				bad := bytes.Clone(stream)
 				bad[i] ^= flip

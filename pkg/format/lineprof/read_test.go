@@ -347,6 +347,9 @@ func TestErrors(t *testing.T) {
 
 // TestHostilePickles are deep, cyclic and full of values, and end soon.
 func TestHostilePickles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it fills memory: not with -short")
+	}
 	for name, body := range map[string]string{
 		"deep marks":    strings.Repeat("(", 1<<20),
 		"deep tuples":   ")" + strings.Repeat("\x85", 4<<20) + ".",
