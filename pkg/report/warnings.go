@@ -29,15 +29,15 @@ func OneForAllRanks(warnings []string) []string {
 			kept = append(kept, w)
 		case !said[key(w)]:
 			said[key(w)] = true
-			kept = append(kept, fmt.Sprintf("%s (likewise rank%s)", w, numbered(ranks[1:])))
+			kept = append(kept, fmt.Sprintf("%s (likewise rank%s)", w, Numbered(ranks[1:])))
 		}
 	}
 	return kept
 }
 
-// numbered lists numbers, those that follow one another as a range, in the plural where there
-// are several.
-func numbered(n []int) string {
+// Numbered lists numbers to go after a noun, those that follow one another as a range, in the
+// plural where there are several.
+func Numbered(n []int) string {
 	var parts []string
 	for i := 0; i < len(n); {
 		j := i + 1

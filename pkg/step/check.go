@@ -1,10 +1,12 @@
 package step
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -31,13 +33,50 @@ func (r ended) checkCounts() {
 			say(n+shared, "markers, counting simultaneous ones of other threads")
 		}
 	case Allreduce:
-		say(n+more(r.sizes, commonSize(r.sizes)), "forward passes by their all-reduce kernels")
+		usual := commonSize(r.sizes)
+		unmarked := int(float64(r.strays) / (minCover * float64(max(1, int(usual)*n-int(r.strays)))))
+		say(n+more(r.sizes, usual)+n*unmarked, "forward passes by their all-reduce kernels")
 		say(n+more(r.kernels, median(r.kernels)), "forward passes by all of their kernels")
 	}
 	say(max(n, r.copied), "copies of tokens from the GPU")
 	if other != "" {
 		r.warn("rank %d has %d steps by %s, but %s: steps may be split or merged; %s", r.id, n, r.plan.method, other, r.remedy())
 	}
+}
+
+// checkUnlike warns where the steps of some ranks are as long as several of others, as those of
+// two engines or of prefill and decode processes are: what is said of a step is of neither.
+func (it *Isolator) checkUnlike(ranks []*rank) {
+	type pace struct{ rank, ns int }
+	var paces []pace
+	for _, r := range ranks {
+		if len(r.sizes) == 0 {
+			continue
+		}
+		if w := (ended{r}).window(); w.segment >= 0 {
+			paces = append(paces, pace{int(r.id), int(w.end-w.start) / w.steps})
+		}
+	}
+	slices.SortFunc(paces, func(a, b pace) int { return cmp.Compare(a.ns, b.ns) })
+	at, most := 0, unlike
+	for k := 1; k < len(paces); k++ {
+		if ratio := float64(paces[k].ns) / float64(max(1, paces[k-1].ns)); ratio > most {
+			at, most = k, ratio
+		}
+	}
+	if at == 0 {
+		return
+	}
+	named := func(list []pace) string {
+		var numbers []int
+		for _, p := range list {
+			numbers = append(numbers, p.rank)
+		}
+		slices.Sort(numbers)
+		return report.Numbered(numbers)
+	}
+	it.opt.Warn(fmt.Sprintf("steps take up to %s on rank%s, and %s or more on rank%s: figures per step are means of unlike steps; --rank chooses ranks",
+		shown(int64(paces[at-1].ns)), named(paces[:at]), shown(int64(paces[at].ns)), named(paces[at:])))
 }
 
 // remedy is what tells steps apart for certain.
@@ -74,13 +113,14 @@ func median(numbers []int32) int32 {
 // the order of their start, as markers do: whether a call is made during one is seen at once.
 type outside struct {
 	end     int64 // latest end of the markers so far, never: none in this segment
+	number  int64 // of the last marker
 	now     launches
 	markers []launches
 }
 
 // launches are calls that launch kernels, and graphs, during a marker and from its
-// end to the next one.
-type launches struct{ kernels, graphs, kernelsAfter, graphsAfter int32 }
+// end to the next one, and how many numbers there are between those of the two.
+type launches struct{ kernels, graphs, kernelsAfter, graphsAfter, skipped int32 }
 
 // call counts an API call of the given class that begins at t.
 func (o *outside) call(class event.Class, t int64) {
@@ -98,12 +138,17 @@ func (o *outside) call(class event.Class, t int64) {
 
 // marker begins a marker that ends at end; one that is not fresh is a part of one before. What
 // was launched before the first one of a segment is not counted.
-func (o *outside) marker(end int64, fresh bool) {
+func (o *outside) marker(end, number int64, fresh bool) {
+	last := o.number
+	o.number = number
 	if o.end == never {
 		o.now, o.end = launches{}, end
 		return
 	}
 	if fresh {
+		if last != noNumber {
+			o.now.skipped = int32(max(0, number-last-1))
+		}
 		o.markers = append(o.markers, o.now)
 		o.now = launches{}
 	}
@@ -125,7 +170,9 @@ func (o *outside) drains() bool {
 
 // more returns how many more forward passes are launched than there are markers: less those in
 // which nothing is launched, and with those after whose end so much more than usual is launched
-// as is during most, of graphs where most have some; and else kernels that make a pass.
+// as is during most, of graphs where most have some; and else kernels that make a pass. Where as
+// much is launched after most as during them, each has a pass without a marker if numbers of
+// markers are left out as often, or if of kernels no more than a sampler's are left over.
 func (o *outside) more() (n int) {
 	of := func(count func(l *launches) int32) (usual int32) {
 		all := make([]int32, len(o.markers))
@@ -137,9 +184,17 @@ func (o *outside) more() (n int) {
 	usual := launches{
 		kernels: of(func(l *launches) int32 { return l.kernels }), kernelsAfter: of(func(l *launches) int32 { return l.kernelsAfter }),
 		graphs: of(func(l *launches) int32 { return l.graphs }), graphsAfter: of(func(l *launches) int32 { return l.graphsAfter }),
+		skipped: of(func(l *launches) int32 { return l.skipped }),
 	}
 	if usual == (launches{}) {
 		return 0
+	}
+	passes, rest := usual.kernelsAfter/max(minForward, usual.kernels), usual.kernelsAfter%max(minForward, usual.kernels)
+	if usual.graphs > 0 {
+		passes, rest = usual.graphsAfter/usual.graphs, minForward
+	}
+	if passes > 0 && passes == usual.skipped || passes == 1 && rest < minForward {
+		n += int(passes) * len(o.markers)
 	}
 	for _, l := range o.markers {
 		switch kernels := l.kernelsAfter - usual.kernelsAfter; {

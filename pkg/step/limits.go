@@ -12,6 +12,9 @@ const (
 	MinSteps = 5
 	// maxApart is by how much two independent counts of steps may differ, as a share.
 	maxApart = 0.05
+	// unlike is how many times as long as those of another the steps of a rank are that are of
+	// another kind.
+	unlike = 1.25
 )
 
 // Of the search for a period.

@@ -44,7 +44,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if r.plan.method != NVTX {
 		return from
 	}
-	r.outside.marker(end, fresh)
+	r.outside.marker(end, number, fresh)
 	end = min(end, r.border)
 	if !fresh && r.prolong(id, end) {
 		return from
@@ -124,6 +124,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	begins := !r.open || r.startsStep(id, start, boundary)
 	if !begins {
 		r.step.size++
+		r.strays += int32(b2n(id == none && r.step.id != none))
 		if end > r.step.end {
 			r.step.end = end
 			r.extend(end)

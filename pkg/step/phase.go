@@ -49,7 +49,7 @@ type Tagger struct {
 }
 
 // NewTagger returns the rows of src with phases. src has steps; an error is an
-// *event.Error. log takes remarks, a sentence each; nil drops them.
+// *event.Error. log takes remarks, a sentence each, warnings after "warning: "; nil drops them.
 func NewTagger(src event.Source, log func(string)) (*Tagger, error) {
 	h := src.Header()
 	if h.Isolation == nil {
@@ -189,7 +189,7 @@ func (t *Tagger) report() {
 	}
 	t.reported = true
 	if t.eager > 0 {
-		t.log(fmt.Sprintf("%d of %d steps ran without a graph replay: they count as context steps", t.eager, t.steps))
+		t.log(fmt.Sprintf("warning: %d of %d steps ran without a graph replay and count as context: they may be decode steps of a batch size without a graph", t.eager, t.steps))
 	}
 	switch {
 	case !t.tokens:

@@ -80,6 +80,7 @@ type isolated struct {
 	more          int      // at the end: how many more forward passes are launched than there are markers
 	unlikeMarkers bool     // markers show other iterations than more than a tenth of its steps
 	kernels       []int32  // of all steps, by structure
+	strays        int32    // all-reduce kernels that were launched outside of markers
 }
 
 // openStep is a step whose row is still held.

@@ -813,7 +813,14 @@ func TestWarnings(t *testing.T) {
 			double = append(double, r)
 		}
 	}
-	unlike := []string{"lost", "few", "half", "double"} // where markers show other iterations
+	alternate := func(rows []eventtest.Row) []eventtest.Row { // without every other marker
+		n := 0
+		return slices.DeleteFunc(slices.Clone(rows), func(r eventtest.Row) bool {
+			n += b2i(r.Kind == event.NVTX)
+			return r.Kind == event.NVTX && n%2 == 0
+		})
+	}
+	unlike := []string{"lost", "few", "half", "double", "alternate"} // where markers show other iterations
 	tests := []struct {
 		name string
 		rows []eventtest.Row
@@ -825,6 +832,7 @@ func TestWarnings(t *testing.T) {
 		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; if several threads have markers"}},
+		{"alternate", alternate(replaysOf(20, 4_000_000, 0)), NVTX, []string{"rank 0 has 10 steps by nvtx, but 20 forward passes by their launches"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU, which finishes 15.9 ms after the last marker of a window of 3.90 ms: "}},
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has too few steps"}},

@@ -111,6 +111,7 @@ func (it *Isolator) addWindows() error {
 	if err := it.leaveOut(unclear, marked); err != nil {
 		return err
 	}
+	it.checkUnlike(ranks)
 	it.ready = append(it.ready, b)
 	return nil
 }
