@@ -37,14 +37,14 @@ func OneForAllRanks(warnings []string) []string {
 
 // Numbered lists numbers to go after a noun, those that follow one another as a range, in the
 // plural where there are several.
-func Numbered(n []int) string {
+func Numbered[N int | int32](n []N) string {
 	var parts []string
 	for i := 0; i < len(n); {
 		j := i + 1
 		for j < len(n) && n[j] == n[j-1]+1 {
 			j++
 		}
-		if parts = append(parts, strconv.Itoa(n[i])); j-i > 1 {
+		if parts = append(parts, strconv.Itoa(int(n[i]))); j-i > 1 {
 			parts[len(parts)-1] += fmt.Sprintf(" to %d", n[j-1])
 		}
 		i = j

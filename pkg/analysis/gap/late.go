@@ -15,7 +15,7 @@ import (
 // stragglerReport compares the ranks' collectives, nil where there is nothing to
 // compare.
 // Only ranks that share collectives can be compared: of several groups the one that
-// straggler.Find takes. Why is asked only where one rank is late all the time: causes of
+// straggler.Find takes. Why is asked only where the same ranks are late all the time: causes of
 // lateness that goes round would be those of nobody.
 func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	var lanes []collective.Lane
@@ -37,10 +37,11 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		return nil
 	}
 	if c.pipeline(res) {
-		res.Kind, res.Rank, res.Reason = straggler.Unknown, -1, "the ranks only send to one another, as the stages of a pipeline do, and these wait without any being late"
+		res.Kind, res.Rank, res.Together, res.Reason = straggler.Unknown, -1, nil, "the ranks only send to one another, as the stages of a pipeline do, and these wait without any being late"
 	}
 	rep := res.Report(lanes, c.kernels.text)
-	if res.Kind != straggler.Persistent {
+	late := res.Late()
+	if late == nil {
 		return rep
 	}
 	times := make([]straggler.Times, len(res.Lanes))
@@ -52,7 +53,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 		}
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: v.hostTimes(), Idle: v.idleTimes()}
 	}
-	rep.Explain(res.Rank, times, c.source)
+	rep.Explain(late, times, c.source)
 	if !res.Lasting && rep.Side == "" {
 		rep.Acquit()
 	}

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -130,7 +131,7 @@ func (rep *Report) stragglerTable() *table.Table {
 		return t
 	}
 	for _, r := range s.Ranks {
-		is := s.Rank != nil && *s.Rank == r.Rank
+		is := s.Rank != nil && *s.Rank == r.Rank || slices.Contains(s.Together, r.Rank)
 		t.Append("rank", r.Rank, is, r.ShareOfSteps, r.LateUs, r.WaitUs, r.TransferUs, r.OffsetUs, nil, nil, nil, nil)
 	}
 	for _, w := range s.Why {

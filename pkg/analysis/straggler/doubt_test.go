@@ -45,7 +45,7 @@ func TestEqualRanks(t *testing.T) {
 				for seed := range uint64(testrun.Few(5, 15, 40)) {
 					rng := rand.New(rand.NewPCG(seed, 9))
 					late := func(_ *rand.Rand, step, rank int) int64 { return noise(rng, step, rank) }
-					if res := find(run{ranks: ranks, steps: steps, late: late, noise: 3000}.make()); res == nil || res.Kind == Persistent {
+					if res := find(run{ranks: ranks, steps: steps, late: late, noise: 3000}.make()); res == nil || res.Late() != nil {
 						t.Errorf("%s, %d ranks, %d steps, seed %d: %+v", name, ranks, steps, seed, res)
 					}
 				}

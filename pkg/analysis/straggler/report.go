@@ -15,6 +15,10 @@ import (
 type Report struct {
 	// Rank is null where none is named.
 	Rank *int32 `json:"rank"`
+	// Together are ranks that come after all others at once, and ApartUs by how much less than
+	// these they wait per step: null where no such group is in most steps.
+	Together []int32  `json:"late_together"`
+	ApartUs  *float64 `json:"late_together_us_per_step"`
 	// Of the rank that is named, or else of the one that is most often the straggler:
 	// the share of the steps of which it is, and that of all lateness which is its.
 	ShareOfSteps    float64 `json:"share_of_steps"`
@@ -31,8 +35,8 @@ type Report struct {
 	Side         string  `json:"side"`
 	ClockErrorUs float64 `json:"clock_error_us"`
 
-	// Kind is persistent (Rank is named), rotating, none, or unknown: then Reason
-	// says why.
+	// Kind is persistent (Rank is named), together (none is, but Together are), rotating, none, or
+	// unknown: then Reason says why.
 	Kind   string `json:"kind"`
 	Reason string `json:"reason,omitempty"`
 	// Steps is how many steps have collectives that all ranks have, Matched how many
@@ -105,7 +109,13 @@ func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Rep
 		})
 	}
 	slices.SortStableFunc(rep.Kinds, func(a, b NameReport) int { return cmp.Compare(b.WaitUs, a.WaitUs) })
-	if res.Rank >= 0 {
+	for _, k := range res.Together {
+		rep.Together, rep.ApartUs = append(rep.Together, rep.Ranks[k].Rank), new(float64(res.Apart)/1e3)
+	}
+	switch {
+	case res.Kind == Together:
+		rep.LateUs = *rep.ApartUs
+	case res.Rank >= 0:
 		rep.LateUs = rep.Ranks[res.Rank].LateUs
 	}
 	if res.Kind == Persistent {
@@ -126,12 +136,12 @@ type Times struct {
 // late for that reason has no work to be taken off.
 var receives = regexp.MustCompile(`(?i)broadcast|recv|receive`)
 
-// Explain says why the straggler, which is ranks[k], is late: what it spends more on
-// than the others. source gives the function that a name stands for, "" for none.
-func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
-	kernels := rep.excess("kernels", k, ranks, func(t *Times) map[string]float64 { return t.Kernels })
-	operations := rep.excess("operation", k, ranks, func(t *Times) map[string]float64 { return t.Operations })
-	idle := rep.excess("idle", k, ranks, func(t *Times) map[string]float64 { return t.Idle })
+// Explain says why some of the ranks are late: what each spends more on than any of
+// the others. source gives the function that a name stands for, "" for none.
+func (rep *Report) Explain(late []int, ranks []Times, source func(string) string) {
+	kernels := rep.excess("kernels", late, ranks, func(t *Times) map[string]float64 { return t.Kernels })
+	operations := rep.excess("operation", late, ranks, func(t *Times) map[string]float64 { return t.Operations })
+	idle := rep.excess("idle", late, ranks, func(t *Times) map[string]float64 { return t.Idle })
 	idles := map[string]float64{}
 	for i := range idle {
 		idle[i].Source = source(idle[i].Name)
@@ -155,7 +165,7 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 	for _, w := range operations {
 		// A host that waits for its slow GPU is busy longer, too: then only what
 		// leaves that GPU idle is a cause.
-		if w.ExcessUs < enough || k > 0 && receives.MatchString(w.Name) || rep.Side != "" && idles[w.Name] < enough {
+		if w.ExcessUs < enough || !slices.Contains(late, 0) && receives.MatchString(w.Name) || rep.Side != "" && idles[w.Name] < enough {
 			continue
 		}
 		host += w.ExcessUs
@@ -169,25 +179,26 @@ func (rep *Report) Explain(k int, ranks []Times, source func(string) string) {
 // Acquit names nobody after all: equal ranks may show as much.
 func (rep *Report) Acquit() {
 	rep.Kind, rep.Rank, rep.Causes, rep.Why = string(Nobody), nil, []string{}, []Excess{}
+	rep.Together, rep.ApartUs = nil, nil
 }
 
-// excess lists what ranks[k] spends more on than each of the others, the most first.
-func (rep *Report) excess(what string, k int, ranks []Times, of func(*Times) map[string]float64) (list []Excess) {
-	for name, late := range of(&ranks[k]) {
-		most, sum := math.Inf(-1), 0.0
+// excess lists what the late ranks spend more on than each of the others, the most first.
+func (rep *Report) excess(what string, late []int, ranks []Times, of func(*Times) map[string]float64) (list []Excess) {
+	for name := range of(&ranks[late[0]]) {
+		least, most, mean, others := math.Inf(1), math.Inf(-1), 0.0, 0.0
 		for i := range ranks {
-			if i != k {
-				t := of(&ranks[i])[name]
-				most = max(most, t)
-				sum += t
+			t := of(&ranks[i])[name]
+			if slices.Contains(late, i) {
+				least, mean = min(least, t), mean+t/float64(len(late))
+			} else {
+				most, others = max(most, t), others+t/float64(len(ranks)-len(late))
 			}
 		}
-		others := sum / float64(len(ranks)-1)
 		// More than every other rank, not just more than their mean.
-		if late <= most || late-others < enoughExcess*rep.LateUs/2 {
+		if least <= most || mean-others < enoughExcess*rep.LateUs/2 {
 			continue
 		}
-		list = append(list, Excess{What: what, Name: name, UsStep: late, OthersUs: others, ExcessUs: late - others})
+		list = append(list, Excess{What: what, Name: name, UsStep: mean, OthersUs: others, ExcessUs: mean - others})
 	}
 	slices.SortFunc(list, func(a, b Excess) int {
 		return cmp.Or(cmp.Compare(b.ExcessUs, a.ExcessUs), strings.Compare(a.Name, b.Name))

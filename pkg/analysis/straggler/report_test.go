@@ -9,7 +9,7 @@ import (
 // explained returns the report of a straggler, rank 1 of three, that is late by 100 us.
 func explained(late, other Times) *Report {
 	rep := &Report{LateUs: 100, Causes: []string{}}
-	rep.Explain(1, []Times{other, late, other}, func(name string) string { return name + "()" })
+	rep.Explain([]int{1}, []Times{other, late, other}, func(name string) string { return name + "()" })
 	return rep
 }
 

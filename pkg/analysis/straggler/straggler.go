@@ -19,6 +19,7 @@ const (
 	Nobody     Kind = "none"
 	Rotating   Kind = "rotating"
 	Persistent Kind = "persistent"
+	Together   Kind = "together" // several, at once
 )
 
 // Result says who is late.
@@ -29,6 +30,10 @@ type Result struct {
 	// Rank is the number of the persistent straggler, or of the rank that is most
 	// often the straggler, as an index of Lanes; -1 where nobody is late.
 	Rank int
+	// Together are the ranks that come after the others at once, likewise, and Apart by how
+	// much, ns a step: none where there is no such group in most steps.
+	Together []int
+	Apart    int64
 	// Lanes are the numbers of the lanes that were compared, as they were given.
 	Lanes []int
 	// Share is the share of the window's steps of which it is the straggler, and
@@ -101,6 +106,9 @@ type Step struct {
 	Step      int   // of the first rank, counted from the first that counts
 	Straggler int   // index of the rank, -1: nobody
 	Late      int64 // of that rank, ns
+
+	together string // the ranks that wait least, a rune each, "" where there is no such group
+	apart    int64  // by how much, ns
 }
 
 // Name sums up the collectives of a name.
@@ -139,7 +147,7 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 	for g, res := range groups {
 		if res != nil {
 			res.ClockError = spreads[g].error()
-			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), before: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
+			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), waits: make([]int64, len(res.Lanes)), before: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
 		}
 	}
 	m.Show(collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
@@ -200,12 +208,10 @@ func unknown(m *collective.Match, windows []Window) *Result {
 }
 
 // better tells which of two groups says more: in which a rank is late most, or else which is
-// larger.
+// larger, or in which several are late most at once.
 func (res *Result) better(other *Result) bool {
-	if a, b := res.perStep(), other.perStep(); a != b {
-		return a > b
-	}
-	return len(res.Lanes) > len(other.Lanes) || len(res.Lanes) == len(other.Lanes) && res.Matched > other.Matched
+	return cmp.Or(cmp.Compare(res.perStep(), other.perStep()), cmp.Compare(len(res.Lanes), len(other.Lanes)),
+		cmp.Compare(res.Apart, other.Apart), cmp.Compare(res.Matched, other.Matched)) > 0
 }
 
 // perStep returns by how much the persistent straggler is late per step, ns, 0 where there
@@ -278,6 +284,7 @@ type summing struct {
 	names map[int32]int // index in res.PerName
 	step  Step          // under way
 	late  []int64       // in it, by rank
+	waits []int64       // likewise
 
 	before []int64 // in the step before
 }
@@ -305,9 +312,31 @@ func (s *summing) endStep() {
 	if float64(s.step.Late) > Persistence*float64(sum) {
 		s.res.ofOne++
 	}
+	s.together()
 	s.res.PerStep = append(s.res.PerStep, s.step)
 	copy(s.before, s.late)
 	clear(s.late)
+	clear(s.waits)
+}
+
+// together finds, of the step under way, the ranks that wait least where they are several and at
+// most half: those before the largest distance between ranks in order of how long they wait.
+func (s *summing) together() {
+	order := make([]rune, len(s.waits))
+	for r := range order {
+		order[r] = rune(r)
+	}
+	slices.SortFunc(order, func(a, b rune) int { return cmp.Compare(s.waits[a], s.waits[b]) })
+	n := 0
+	for k := 1; k < len(order); k++ {
+		if by := s.waits[order[k]] - s.waits[order[k-1]]; by > max(s.step.apart, s.res.ClockError) {
+			n, s.step.apart = k, by
+		}
+	}
+	if n > 1 && 2*n <= len(order) {
+		slices.Sort(order[:n])
+		s.step.together = string(order[:n])
+	}
 }
 
 // end ends the last step.
@@ -339,6 +368,7 @@ func (s *summing) add(ev *collective.Meeting, windows []Window) {
 		if n := len(r.Steps); n == 0 || r.Steps[n-1] != w.Step {
 			r.Steps = append(r.Steps, w.Step)
 		}
+		s.waits[i] += w.Wait
 		transfer := w.End - w.Start - w.Wait
 		r.Wait, r.Transfer = r.Wait+w.Wait, r.Transfer+transfer
 		name.Wait, name.Transfer = name.Wait+w.Wait, name.Transfer+transfer
@@ -351,8 +381,47 @@ func (s *summing) add(ev *collective.Meeting, windows []Window) {
 	}
 }
 
-// conclude says whether one rank is the straggler.
+// Late returns the ranks that are named, nil for none.
+func (res *Result) Late() []int {
+	switch res.Kind {
+	case Persistent:
+		return []int{res.Rank}
+	case Together:
+		return res.Together
+	}
+	return nil
+}
+
+// conclude says whether one rank is the straggler, or several are at once.
 func (res *Result) conclude() {
+	res.single()
+	counts := map[string]int{}
+	for _, s := range res.PerStep {
+		counts[s.together]++
+	}
+	for who, n := range counts {
+		if who == "" || float64(n) <= Persistence*float64(res.Window) {
+			continue
+		}
+		var sum, apart int64
+		for _, s := range res.PerStep {
+			if sum += s.apart; s.together == who {
+				apart += s.apart
+			}
+		}
+		res.Apart = apart / int64(len(res.PerStep))
+		for _, r := range who {
+			res.Together = append(res.Together, int(r))
+		}
+		if res.Kind != Persistent {
+			res.Kind, res.Rank, res.Share, res.ShareLate = Together, -1, float64(n)/float64(res.Window), float64(apart)/float64(sum)
+			res.Lasting = res.lasts(func(s *Step) (int64, bool) { return s.apart, s.together == who })
+		}
+	}
+}
+
+// single says whether one rank is the straggler.
+func (res *Result) single() {
 	often, most := -1, -1 // the straggler of most steps, the one with most lateness
 	var late, total float64
 	for r := range res.Ranks {
@@ -380,7 +449,7 @@ func (res *Result) conclude() {
 	case res.Correlation <= kept:
 		res.Kind = Rotating
 	}
-	res.Lasting = res.Kind == Persistent && res.lasts(who)
+	res.Lasting = res.Kind == Persistent && res.lasts(func(s *Step) (int64, bool) { return s.Late, s.Straggler == who })
 	res.Rank, res.Share, res.ShareLate = who, res.stepsOf(who), float64(res.Ranks[who].Late)/total
 }
 
@@ -389,13 +458,14 @@ func (res *Result) stepsOf(r int) float64 {
 	return float64(res.Ranks[r].Straggler) / float64(res.Window)
 }
 
-// lasts reports whether a rank is later than all others together by more than chance where steps
-// resemble the one before: by the long-run variance.
-func (res *Result) lasts(r int) bool {
+// lasts reports whether one is late by more than all others are by more than chance where steps
+// resemble the one before: by the long-run variance. late returns how late somebody is in a step,
+// and whether that is the one.
+func (res *Result) lasts(late func(*Step) (int64, bool)) bool {
 	more := make([]float64, len(res.PerStep))
-	for i, s := range res.PerStep {
-		more[i] = float64(s.Late)
-		if s.Straggler != r {
+	for i := range res.PerStep {
+		ns, same := late(&res.PerStep[i])
+		if more[i] = float64(ns); !same {
 			more[i] = -more[i]
 		}
 	}

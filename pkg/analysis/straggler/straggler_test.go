@@ -130,6 +130,9 @@ func TestFind(t *testing.T) {
 			}
 			return 0
 		}}, Rotating, 0},
+		{"two at once", run{ranks: 4, steps: 40, noise: 3000, late: func(_ *rand.Rand, _, rank int) int64 { return int64(rank%2) * 400_000 }}, Together, -1},
+		{"two at once, one of them later", run{ranks: 4, steps: 40, late: func(_ *rand.Rand, _, rank int) int64 { return []int64{0, 400_000, 0, 450_000}[rank] }}, Persistent, 3},
+		{"three of four at once", run{ranks: 4, steps: 40, noise: 3000, late: func(_ *rand.Rand, _, rank int) int64 { return int64(min(rank, 1)) * 400_000 }}, Nobody, -1},
 		{"now and then", run{ranks: 3, steps: 60, noise: 4000, late: func(rng *rand.Rand, step, rank int) int64 {
 			if step%10 == 0 && rank == 2 {
 				return 400_000
@@ -146,7 +149,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %+v, want %s %d", test.name, res, test.kind, test.rank)
 			continue
 		}
-		if test.kind != Persistent {
+		if late := float64(res.Apart); (test.kind == Together || test.rank == 3) && (!slices.Equal(res.Together, []int{1, 3}) || late < 380_000 || late > 430_000) {
+			t.Errorf("%s: %v are late by %v ns a step at once, want 1 and 3 by 400000", test.name, res.Together, late)
+		}
+		if test.kind != Persistent || test.rank == 3 {
 			continue
 		}
 		late := float64(res.Ranks[res.Rank].Late) / float64(res.Steps)
