@@ -37,7 +37,7 @@ func TestRecordedStalls(t *testing.T) {
 		{"lock", "WAIT", 0.95}, // Python's locks are semaphores: who posts one nobody knows
 		{"poll", "IO", 0.9},
 		{"fsync", "IO", 0.85},
-		{"gil", "GIL_CONTENTION", 0}, // how long it waited the program does not know
+		{"gil", "GIL_CONTENTION", 0.9}, // how long it waited the program does not know: see below
 		{"neighbour", "AFFINITY", 0},
 	} {
 		var out struct {
@@ -64,9 +64,28 @@ func TestRecordedStalls(t *testing.T) {
 			}
 		}
 		const steps = 60
+		alone := truth["lock"]["step"].Ns - truth["lock"]["lock"].Ns // what the same program takes without any stall
+		truth["gil"]["gil"] = struct{ Ns float64 }{truth["gil"]["step"].Ns - alone}
 		if is, said := out.Findings[0].UsStep*steps*1e3, truth[test.name][test.name].Ns; said > 0 && (is < test.least*said || is > 1.02*said) {
 			t.Errorf("%s: %.1f ms, the program says %.1f", test.name, is/1e6, said/1e6)
 		}
+	}
+}
+
+// TestRecordedWhy replays a recording without waits for the interpreter lock, which bring what gaps
+// says, and refuses a stall class that there is none of: it would look as if it brought nothing.
+func TestRecordedWhy(t *testing.T) {
+	path := inflated(t, "gil")
+	var out struct {
+		Scenarios []struct {
+			GainShare float64 `json:"gain_share"`
+		}
+	}
+	if err := json.Unmarshal(must(t, nil, "whatif", "--report", "--format", "json", "--why", "gil=0", path), &out); err != nil || out.Scenarios[0].GainShare < 0.8 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if r := call(t, nil, "whatif", "--report", "--why", "os:nobody=0", path); r.status != 2 || !strings.Contains(r.stderr, "such a stall class") {
+		t.Errorf("%d: %s", r.status, r.stderr)
 	}
 }
 

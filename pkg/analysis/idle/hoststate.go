@@ -82,6 +82,14 @@ func (w Why) String() string {
 	return whyNames[w]
 }
 
+// Whys are all answers as text, but for calls of the operating system by their names.
+func Whys() (all []string) {
+	for k := range cudaname.OSClasses {
+		all = append(all, (Blocked + Why(k)).String(), (In + Why(k)).String())
+	}
+	return append(all, whyNames[Profiler:]...)
+}
+
 // Name returns the number of the name of the call that a thread is on a CPU in, -1 for
 // any other answer.
 func (w Why) Name() int32 { return int32(max(w-Call, -1)) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -131,7 +132,7 @@ func (c Change) SparingTokens() Change {
 func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
 
 // Parse reads the value of an option of whatif that asks for a change: F for host and gpu, GLOB=F
-// for range, call, kernel and why, or GLOB=-50us for the first two, and CALL or CALL@RANGE, both
+// for range, call, kernel and why (gil are waits for the interpreter lock), or GLOB=-50us for the first two, and CALL or CALL@RANGE, both
 // globs, for no-wait.
 func Parse(option, text string) (c Change, err error) {
 	value := text
@@ -149,6 +150,9 @@ func Parse(option, text string) (c Change, err error) {
 			return c, fmt.Errorf("%q is not GLOB=FACTOR", text)
 		}
 		c.glob, value = text[:k], text[k+1:]
+		if c.what == whyHost && c.glob == event.Classes[event.GIL] { // a cause of gaps, which ranges tell
+			c.what, c.glob = rangeTime, marker.WaitsForGIL+"*"
+		}
 	}
 	if d, err := time.ParseDuration(value); err == nil && d != 0 && (c.what == rangeTime || c.what == callTime) {
 		c.Amount = int64(d)

@@ -43,7 +43,7 @@
 //
 // Launching threads' waits for other threads end with what the thread of the process tree
 // does whose range or call ended last before them, within 60 us, unless Keep is set; waits
-// for the interpreter lock end when its holder does. Threads of other ranks are asked in calls of
+// for the interpreter lock end when its holder does, and ranges about that lock wake nobody else. Threads of other ranks are asked in calls of
 // class io, by which messages come. Messages between processes that no
 // thread shows are not followed: such waits keep their length.
 //

@@ -342,6 +342,9 @@ func (t *Trace) Missing(s Scenario) string {
 		case c.folded:
 		case c.what == limitTime && !recorded, c.what == whyHost && !recorded && !slices.ContainsFunc([]idle.Why{idle.Profiler, idle.QueueFull, idle.Load, idle.Unknown}, func(w idle.Why) bool { return matches(c.glob, w.String()) }):
 			return "why host threads do not go on was not recorded: " + c.String()
+		case c.what == whyHost && !slices.ContainsFunc(idle.Whys(), func(why string) bool { return matches(c.glob, why) }) &&
+			!slices.ContainsFunc(t.names.all, func(n name) bool { return !n.isRange && matches(c.glob, "os:"+n.text) }):
+			return "nothing in the trace has such a stall class: " + c.String()
 		case c.what != whyHost && !(has(c.glob, c.what == rangeTime) && has(c.within, true)):
 			return "nothing in the trace has such a name: " + c.String()
 		}

@@ -271,7 +271,7 @@ func (h *hosts) close(o *openRow) {
 	if o.counted {
 		h.closed(o)
 	}
-	if o.kind != event.OS {
+	if o.kind != event.OS && h.t.names.all[o.name].flags&(waitsForGIL|holdsGIL) == 0 {
 		th.ended.set(o.row.end, th.now)
 	}
 	if o.kind == event.NVTX {

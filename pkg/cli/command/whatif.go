@@ -41,7 +41,7 @@ var changeFlags = []cli.Flag{
 	{Name: "gpu", Usage: "multiply the length of all GPU work by `F`", Check: checkChange("gpu"), Group: changes},
 	{Name: "kernel", Usage: "multiply the length of kernels named like GLOB, as `GLOB=F`", Default: []string(nil), Check: checkChange("kernel"), Group: changes},
 	{Name: "no-wait", Usage: "remove the waits of matching calls, as `CALL[@RANGE]`, both globs; with RANGE only of calls inside such ranges", Default: []string(nil), Check: checkChange("no-wait"), Group: changes},
-	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why"), Group: changes},
+	{Name: "why", Usage: "multiply host time of a stall class (listed by gaps under why, and gil), as `CLASS=F`, a glob: 'blocked:lock=0'", Default: []string(nil), Check: checkChange("why"), Group: changes},
 	{Name: "graph", Usage: "launch the kernels that could be captured as one CUDA graph, in each step without one", Default: false, Group: changes},
 	{Name: "even", Usage: "set the host time of each rank's step to the median over ranks", Default: false, Group: changes},
 	{Name: "cpu-quota", Usage: "`none`: remove the time lost to a limit on CPU time", Values: []string{"none"}, Group: changes},

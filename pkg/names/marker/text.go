@@ -64,12 +64,15 @@ const (
 	WaitingGIL                 // the thread waits for it
 )
 
+// WaitsForGIL is how the text of a range begins in which a thread waits for the lock.
+const WaitsForGIL = "Waiting for GIL"
+
 // GILStateOf returns what the range with this text says about the lock.
 func GILStateOf(text string) GILState {
 	switch {
 	case strings.HasPrefix(text, "Holding GIL"):
 		return HoldingGIL
-	case strings.HasPrefix(text, "Waiting for GIL"):
+	case strings.HasPrefix(text, WaitsForGIL):
 		return WaitingGIL
 	}
 	return NoGIL
