@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -25,6 +26,7 @@ type Finding struct {
 	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
 	Title    string         `json:"-"`    // the finding in half a line
+	Few      string         `json:"-"`    // in how few steps half of the gain is, "" where it is in many
 	Target   string         `json:"-"`    // what it is about, where it has no place; "" for nothing
 	Text     string         `json:"text"` // Evidence as a sentence
 	Do       string         `json:"do"`
@@ -46,6 +48,7 @@ type Run struct {
 	Facts  []Fact
 	Steps  int     // rank-steps of the window, 0 without
 	IdleUs float64 // of all GPUs in the window
+	GPUs   int     // that a rank has, at most
 	// Replay says what treatments bring.
 	Replay func([]replay.Scenario) (*replay.Gains, error)
 	// Alone: what the first two bring together is not asked.
@@ -117,8 +120,16 @@ func (f *Finding) worth(gains *replay.Gains, k int) bool {
 		return *g.OlderUs >= Least*gains.StepUs
 	}
 	f.GainUs, f.CIUs = &g.Us, g.CI
+	if _, listed := f.Evidence["rank_steps"]; !listed && g.Half > 0 && float64(g.Half) < few*float64(gains.Steps) {
+		f.Evidence["half_steps"], f.Evidence["all_steps"] = float64(g.Half), float64(gains.Steps)
+		f.Few = Text(inFew, f.Evidence)
+		f.Text += ". " + report.Capital(f.Few)
+	}
 	return g.Us >= Least*gains.StepUs
 }
+
+// inFew says of a gain that it is not of each step.
+const inFew = "over half of the gain is in {half_steps} of {all_steps} rank-steps"
 
 // older says of a gain that it rests on which record a wait for an event is for.
 const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"

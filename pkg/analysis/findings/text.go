@@ -42,6 +42,9 @@ func (g *group) evidence(run *Run, call, path string) map[string]any {
 			e[name] = text
 		}
 	}
+	if run.GPUs > 1 {
+		e["gpus"] = float64(run.GPUs)
+	}
 	e["per"] = "in the trace"
 	if run.Steps > 0 {
 		e["per"] = "per step"
@@ -127,6 +130,8 @@ func word(name string, v any, evidence map[string]any) string {
 		return fmt.Sprint(v)
 	case name == "times":
 		return times(x, fmt.Sprint(evidence["per"]))
+	case name == "idle_us" && evidence["gpus"] != nil:
+		return fmt.Sprintf("%s (sum of %.0f GPUs)", report.Micros(x), evidence["gpus"])
 	case strings.HasSuffix(name, "_us"), strings.HasSuffix(name, "_us_most"):
 		return report.Micros(x)
 	case strings.HasSuffix(name, "_share"):

@@ -82,7 +82,11 @@ func (c *computer) find(rep *Report, views []*view, found *evidence) error {
 	if c.opt.FirstOnly {
 		gains = c.trace.Means
 	}
-	res, err := findings.Find(findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: gains, Alone: c.opt.FirstOnly})
+	run := findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: gains, Alone: c.opt.FirstOnly}
+	for _, v := range views {
+		run.GPUs = max(run.GPUs, len(v.gpus))
+	}
+	res, err := findings.Find(run)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,9 @@ func (rep *Report) toGain(f *findings.Finding) string {
 	if f.GainUs == nil {
 		return ""
 	}
+	if f.Few != "" {
+		return fmt.Sprintf(" (to gain: %s%s; %s)", report.Micros(*f.GainUs), rep.per(), f.Few)
+	}
 	return fmt.Sprintf(" (to gain: %s%s)", report.Micros(*f.GainUs), rep.per())
 }
 

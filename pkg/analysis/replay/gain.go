@@ -1,5 +1,7 @@
 package replay
 
+import "slices"
+
 // Gains are what treatments bring: by how much shorter a step of the benchmark segment is, the
 // mean over these, with each of them alone. Where a stream has no steps, each rank's recording is one.
 type Gains struct {
@@ -15,6 +17,7 @@ type Gain struct {
 	// OlderUs is the gain if waits for events were for one record earlier where the run does not
 	// say which; nil where that differs by no more than 2 % of the step.
 	OlderUs *float64
+	Half    int // in how few steps more than half of it is, 0 where it is none
 }
 
 // Each replays treatments, each alone.
@@ -55,6 +58,7 @@ func (t *Trace) each(treatments []Scenario, means bool) (*Gains, error) {
 func (p *predictor) gain(row *predicted) Gain {
 	now, then := p.mean(p.now), p.mean(row.periods)
 	g := Gain{Us: (now - then) / 1e3}
+	g.Half = p.half(row)
 	if !p.means {
 		g.CI = p.interval(row)
 	}
@@ -62,4 +66,18 @@ func (p *predictor) gain(row *predicted) Gain {
 		g.OlderUs = new(now/1e3 - *v)
 	}
 	return g
+}
+
+// half is in how few steps more than half of what a row of periods brings is.
+func (p *predictor) half(row *predicted) (n int) {
+	gains, sum := make([]float64, len(p.now)), 0.0
+	for i := range gains {
+		gains[i] = p.now[i] - row.periods[i]
+		sum += gains[i]
+	}
+	slices.Sort(gains)
+	for got := 0.0; sum > 0 && 2*got <= sum; n++ {
+		got += gains[len(gains)-1-n]
+	}
+	return n
 }
