@@ -176,37 +176,37 @@ func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
 	}
 }
 
-// typical has steps take what the median of the other ones of their rank and phase takes, and the
-// ones after them, which may be what is late where the host runs ahead.
+// typical has steps take what the median of the other ones of their rank and phase takes, and so
+// have the ones after them: a step is late with the one before where the host runs ahead, and short
+// where that one held the work of both. Others are those that neither are nor follow such steps, or
+// all that are not where there are none.
 func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
 	type kind struct {
 		rank  int32
 		phase event.Phase
 	}
-	others := map[kind][]float64{}
-	is := make([]bool, len(p.chosen))
+	others, apart := map[kind][]float64{}, map[kind][]float64{}
 	for i, c := range p.chosen {
-		is[i] = steps[c.rank][c.number] || steps[c.rank][c.number-1]
-		if k := (kind{c.rank, c.phase}); !steps[c.rank][c.number] {
-			others[k] = append(others[k], periods[i])
+		k := kind{c.rank, c.phase}
+		if steps[c.rank][c.number] {
+			continue
+		}
+		if others[k] = append(others[k], periods[i]); !steps[c.rank][c.number-1] {
+			apart[k] = append(apart[k], periods[i])
 		}
 	}
-	for _, list := range others {
+	median := map[kind]float64{}
+	for k, list := range others {
+		if len(apart[k]) > 0 {
+			list = apart[k]
+		}
 		slices.Sort(list)
+		median[k] = (list[(len(list)-1)/2] + list[len(list)/2]) / 2
 	}
-	before := 0.0 // by how much the step before took longer
 	for i, c := range p.chosen {
-		more, list := 0.0, others[kind{c.rank, c.phase}]
-		if is[i] && len(list) > 0 {
-			median := (list[(len(list)-1)/2] + list[len(list)/2]) / 2
-			if more = periods[i] - median; steps[c.rank][c.number] || more >= lateShare*before {
-				periods[i] = median
-			}
+		v, ok := median[kind{c.rank, c.phase}]
+		if ok && (steps[c.rank][c.number] || steps[c.rank][c.number-1]) {
+			periods[i] = v
 		}
-		before = more
 	}
 }
-
-// lateShare, 20 %: of what a step took longer the one after it must take longer, too, for that to
-// be for the same reason. (Steps of one kind differ by less.)
-const lateShare = 0.2
