@@ -33,9 +33,12 @@ func (r ended) checkCounts() {
 			say(n+shared, "markers, counting simultaneous ones of other threads")
 		}
 	case Allreduce:
-		usual := commonSize(r.sizes)
-		unmarked := int(float64(r.strays) / (minCover * float64(max(1, int(usual)*n-int(r.strays)))))
-		say(n+more(r.sizes, usual)+n*unmarked, "forward passes by their all-reduce kernels")
+		inside := -int(r.strays)
+		for _, size := range r.sizes {
+			inside += int(size)
+		}
+		say(n+more(r.sizes, commonSize(r.sizes)), "forward passes by their all-reduce kernels")
+		say(n+n*int(float64(r.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels")
 		say(n+more(r.kernels, median(r.kernels)), "forward passes by all of their kernels")
 	}
 	say(max(n, r.copied), "copies of tokens from the GPU")
