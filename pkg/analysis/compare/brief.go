@@ -22,7 +22,7 @@ func (c *Comparison) Brief() *report.Brief {
 	if len(b.Items) > 0 && len(c.Mitigations) > 0 {
 		b.Items[0].Claim += ". " + c.Mitigations[0]
 	}
-	b.CannotTell = append(b.CannotTell, c.Reasons...)
+	b.CannotTell = append(b.CannotTell, c.Warnings...)
 	if c.target != nil && c.Runs.Baseline == 1 && c.Runs.Target == 1 {
 		b.CannotTell = append(b.CannotTell, "run-to-run variation: give --baseline and --target three runs each")
 	}

@@ -58,7 +58,7 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 	matched := c.opt.Match == MatchBatch
 	c.refuse(ranks == 0, "%s has no steps", name)
 	c.refuse(ranks > 0 && n == 0 && matched, "%s has no steps with the numbers of requests that the other side has", name)
-	c.refuse(ranks > 0 && n == 0 && !matched, "%s has no %s", name, c.chosen())
+	c.refuse(ranks > 0 && n == 0 && !matched, "%s has no %s: choose others with --phase", name, c.chosen())
 	c.refuse(n > 0 && n < minSteps, "%s has %s per rank: a comparison needs at least %d; %d or more are recommended", name, c.counted(n), minSteps, fewTails)
 	size, torn := s.sizes()
 	c.refuse(size > 1 && torn > few*float64(s.samples.n), "steps of %s were not detected reliably: %.0f of %s do not have the %d all-reduce kernels of the others; with markers, use --by nvtx",

@@ -32,12 +32,9 @@ func (r *Report) Brief() *report.Brief {
 		}
 		b.Items = append(b.Items, item)
 	}
-	b.CannotTell = append(b.CannotTell, r.Reasons...)
+	b.CannotTell = append(b.CannotTell, r.Warnings...)
 	if r.Waits == nil && r.Verdict == Yes && r.Workload == "" {
 		b.CannotTell = append(b.CannotTell, "whether there were enough requests: "+r.LowLoadUnknown)
-	}
-	if doubt := r.waitsDoubt(); doubt != "" {
-		b.CannotTell = append(b.CannotTell, doubt)
 	}
 	next := "gaps TRACE --brief"
 	switch {

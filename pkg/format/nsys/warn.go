@@ -138,7 +138,11 @@ func (r *report) warnOfLaunches() error {
 	}
 	launches := r.class(event.Launch)
 	if lost := launches - r.eager; r.count(event.Kernel) > 0 && lost*missingShare > launches {
-		r.warn("%d of %d kernel launches without a kernel: they were captured into graphs, or the recording or a filter left the kernels out", lost, launches)
+		why := "they were captured into graphs, or the recording or a filter left the kernels out"
+		if r.class(event.GraphLaunch) == 0 {
+			why = "the recording or a filter left the kernels out, and GPUs that look idle may be busy"
+		}
+		r.warn("%d of %d kernel launches without a kernel: %s", lost, launches, why)
 	}
 	return nil
 }
