@@ -107,7 +107,7 @@ func TestRecordedClean(t *testing.T) {
 // another model was recorded.
 func TestRecordedDifference(t *testing.T) {
 	for _, c := range []struct{ baseline, target, want string }{
-		{"lock", "sleep", "Slower by 1.71 ms per step (+52.4 %). Root cause: inter-step host overhead: launching threads sleep, in host work in _prepare_inputs (+3.1"},
+		{"lock", "sleep", "Slower by 1.71 ms per step (+52.4 %). Root cause: inter-step host overhead: launching threads sleep, in host time in _prepare_inputs (+3.1"},
 		{"lock", "gil", "Slower by 17.2 ms per step (+527.4 %). Root cause: inter-step host overhead: waiting for the interpreter lock (GIL)"},
 		{"clean", "gil", "Caution, another model or build: 79.7 % of the GPU time is in kernels that only one side has. Slower by 18.4 ms per step (+926.2 %). Root cause: inter-step host overhead: waiting for the interpreter lock (GIL)"},
 		{"poll", "lock", "Faster by 1.50 ms per step (-31.5 %). Cause: less host overhead between steps"},

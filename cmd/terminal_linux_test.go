@@ -77,7 +77,7 @@ func TestReportsOnTerminals(t *testing.T) {
 	}{
 		{"verdict", []string{trace}, "YES: the host holds the GPUs back"},
 		{"gaps", []string{trace}, "Main cause, 40.3 % of the idle time: host:_prepare_inputs"},
-		{"diff", []string{base, slow}, "Root cause: inter-step host overhead: host work in _update_requests"},
+		{"diff", []string{base, slow}, "Root cause: inter-step host overhead: host time in _update_requests"},
 	} {
 		t.Setenv("NO_COLOR", "1")
 		for _, columns := range []uint16{80, 120, 200} {

@@ -8,12 +8,11 @@ package report
 // Handoff is where to begin with a run. Figures are those of the run to be optimised: of
 // two that were compared, those of the target.
 type Handoff struct {
-	// Verdict is YES, NO or INCONCLUSIVE: whether the host holds the GPUs back. Of a
-	// comparison without one it is YES where the conclusion is host overhead, NO where
-	// it is another, INCONCLUSIVE where the sides cannot be compared.
+	// Verdict is YES, NO or INCONCLUSIVE: whether the host holds the GPUs back; a comparison
+	// does not say.
 	Verdict *string `json:"verdict"`
 	// Phase is context or generation: of the phases with a YES the one with more idle
-	// GPU time; of a comparison the one whose idle time grew most over all its steps.
+	// GPU time; a comparison does not say.
 	Phase *string `json:"primary_bottleneck_phase"`
 	// HostPrepConfirmed reports whether the preparation of inputs is a cause; verdict
 	// alone can tell.

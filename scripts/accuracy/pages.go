@@ -62,7 +62,7 @@ func contradiction(c *compare.Comparison) string {
 var (
 	mover   = regexp.MustCompile(`(?:: |, )([^,:]+) ([+-][0-9.]+ (?:ns|µs|ms|s))`)
 	percent = regexp.MustCompile(`^What explains ([0-9.]+) % of the change`)
-	placing = regexp.MustCompile(`host work in ([^,:]+) [+-][0-9.]+ (?:ns|µs|ms|s) (within|between) steps`)
+	placing = regexp.MustCompile(`host time in ([^,:]+) [+-][0-9.]+ (?:ns|µs|ms|s) (within|between) steps`)
 )
 
 // placed reports whether a sentence says where idle time lies as its rows do, and the first it

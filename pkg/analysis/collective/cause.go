@@ -23,13 +23,10 @@ type sinceLast struct {
 	owned  int64 // own kernels until then
 }
 
-func newResolver(m *Match, logs []*Log) *resolver {
+func newResolver(m *Match) *resolver {
 	r := &resolver{m: m, lanes: make([]resolved, len(m.Lanes))}
 	for k := range r.lanes {
 		log := m.Lanes[k].Log
-		if logs != nil {
-			log = logs[k]
-		}
 		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, index: -1, firsts: log.firsts, since: make([]sinceLast, len(m.Groups))}
 	}
 	for g := range m.Groups {

@@ -175,11 +175,8 @@ type matcher struct {
 	viewers []viewer
 }
 
-// Viewer is whoever wants to know of meetings, with keys of its own for what waits are due to.
+// Viewer is whoever wants to know of meetings.
 type Viewer struct {
-	// Logs have what Idle observed of the lanes, with as many collectives as their own logs; nil
-	// are those.
-	Logs  []*Log
 	Visit func(*Meeting)
 	// NoParts leaves Member.Parts empty: it does not matter what waits are due to.
 	NoParts bool
@@ -203,7 +200,7 @@ func (m *Match) Show(to ...Viewer) {
 	for _, v := range to {
 		one := viewer{visit: v.Visit}
 		if !v.NoParts {
-			one.resolver = newResolver(m, v.Logs)
+			one.resolver = newResolver(m)
 		}
 		x.viewers = append(x.viewers, one)
 	}

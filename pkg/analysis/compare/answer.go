@@ -154,7 +154,7 @@ type Answer struct {
 	OtherModel  string         `json:"other_model,omitempty"`
 	Explanation []string       `json:"explanation"`
 	Mitigations []string       `json:"mitigations"`
-	Renames     []Rename       `json:"renames"`
+	Renames     []struct{}     `json:"renames"` // empty: a key of diff/3 that the form keeps
 	Handoff     report.Handoff `json:"optimization_handoff"`
 	Warnings    []string       `json:"warnings"`
 }

@@ -20,7 +20,7 @@ var causeText = map[string]string{
 // causeTitle is a cause of package idle for people.
 func causeTitle(cause string) string {
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {
-		return "host work in " + name
+		return "host time in " + name
 	}
 	if words := causeText[cause]; words != "" {
 		return words

@@ -83,7 +83,7 @@ func TestSlowRank(t *testing.T) {
 	after.Seed, after.SlowRank, after.Slow = 12, 1, 800
 	c := difference(t, before, after)
 	said := strings.Join(c.Explanation, " ")
-	if c.Conclusion != compare.HostInStep || !strings.Contains(said, "host work in _prepare_inputs +") {
+	if c.Conclusion != compare.HostInStep || !strings.Contains(said, "host time in _prepare_inputs +") {
 		t.Errorf("%s; %q", c.Conclusion, said)
 	}
 	sum := 0.0
@@ -115,7 +115,7 @@ func TestSlowMachine(t *testing.T) {
 	}
 	c := difference(t, before, after)
 	said := strings.Join(c.Explanation, " ")
-	if !strings.Contains(said, "All host work changed by one factor") || !strings.Contains(said, "of the change: host work in _") || strings.Contains(said, "cudaLaunchKernel calls") {
+	if !strings.Contains(said, "All host work changed by one factor") || !strings.Contains(said, "of the change: host time in _") || strings.Contains(said, "cudaLaunchKernel calls") {
 		t.Errorf("%q", said)
 	}
 }

@@ -21,9 +21,6 @@ type Options struct {
 	Match string
 	// Sources tells what functions ranges come from; nil takes those built in.
 	Sources *Sources
-	// Verdict, where the caller knows one of the run that is to be optimised,
-	// goes into the hand-off.
-	Verdict *report.Handoff
 }
 
 // complete fills in what is not said.
@@ -52,13 +49,12 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		},
 		Answer: Answer{
 			Comparable: true, Conclusion: None,
-			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []Rename{}, Warnings: []string{},
+			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []struct{}{}, Warnings: []string{},
 		},
 	}
 	c.measure(baseline, target)
 	(&examiner{c}).examine()
-	c.rename()
-	(&tester{c}).test()
+	(&tester{c}).compareRows()
 	(&reader{c}).conclude()
 	for _, s := range c.sides() {
 		if err := s.run.kept(); err != nil {
@@ -74,7 +70,7 @@ func (c *Comparison) measure(baseline, target *Run) {
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
 		c.Runs = RunCount{Baseline: baseline.repeats}
-		c.base = measure(steps, 1)
+		c.base = measure(steps, 1, nil)
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
@@ -84,10 +80,10 @@ func (c *Comparison) measure(baseline, target *Run) {
 	if c.opt.Match == MatchBatch {
 		c.match(&steps, &others)
 	}
-	a, b := float64(max(1, steps.n)), float64(max(1, others.n))
+	a, b, now := float64(max(1, steps.n)), float64(max(1, others.n)), renames(baseline, target)
 	var both sync.WaitGroup
-	both.Go(func() { c.base = measure(steps, a/b) })
-	c.target = measure(others, b/a)
+	both.Go(func() { c.base = measure(steps, a/b, now) })
+	c.target = measure(others, b/a, nil)
 	both.Wait()
 	c.Steady = Pair{c.base.pair(), c.target.pair()}
 }

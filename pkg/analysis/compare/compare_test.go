@@ -353,15 +353,15 @@ func TestGates(t *testing.T) {
 
 func TestRenames(t *testing.T) {
 	c := compared(t, plain(1), plain(2).with("_schedule", 0).with("_schedule_v", 120), compare.Options{})
-	if len(c.Renames) != 1 || c.Renames[0].String() != "_schedule looks renamed to _schedule_v" {
-		t.Errorf("renames %v", c.Renames)
+	if was := row(t, c.Operations, "_schedule_v").Rename; was != "_schedule" {
+		t.Errorf("was %q", was)
 	}
 	if h := c.Handoff; h.FirstTarget != nil || len(h.TopRegressingOps) > 0 {
 		t.Errorf("first target %s, operations %+v: a name takes no longer", spelled(h.FirstTarget), h.TopRegressingOps)
 	}
 	c = compared(t, plain(1), plain(2).with("_schedule", 0).with("other", 600), compare.Options{})
-	if len(c.Renames) != 0 {
-		t.Errorf("renames %v", c.Renames)
+	if was := row(t, c.Operations, "other").Rename; was != "" {
+		t.Errorf("was %q", was)
 	}
 }
 
@@ -384,19 +384,6 @@ func TestSources(t *testing.T) {
 		if _, err := s.Extend(strings.NewReader(bad)); err == nil {
 			t.Errorf("source map %q is accepted", bad)
 		}
-	}
-}
-
-func TestVerdictOfTheCaller(t *testing.T) {
-	phase := "context"
-	yes, confirmed := "YES", true
-	given := &report.Handoff{Verdict: &yes, Phase: &phase, HostPrepConfirmed: &confirmed}
-	c, err := compare.Compare(plain(1).run(), nil, compare.Options{Verdict: given})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h := c.Handoff; *h.Verdict != "YES" || *h.Phase != phase || !*h.HostPrepConfirmed || *h.FirstTarget != "PyExecutor._sample_async" {
-		t.Errorf("hand-off %+v", h)
 	}
 }
 

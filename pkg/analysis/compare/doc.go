@@ -1,8 +1,7 @@
 // Package compare finds what costs more per step in one run than in another, and
 // whether that is real; of one run alone it tells what a step consists of.
 //
-// [Profile] (or a [Profiler], where the pass over the stream serves others, too)
-// turns the events of a run, with steps and phases, into per-step samples.
+// [Profile] turns the events of a run, with steps and phases, into per-step samples.
 // [Compare] puts two such runs next to each other. [Comparison] is the answer: as
 // JSON, as a document ([Comparison.Document]), as a table of rows
 // ([Comparison.Table]), and as an exit status ([Comparison.Check]).

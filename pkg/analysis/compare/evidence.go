@@ -12,19 +12,8 @@ import (
 // tester fills in the rows and decides which changes there is evidence of.
 type tester struct{ *Comparison }
 
-// test makes all rows, and controls the false alarms of all of them together.
-func (t *tester) test() {
-	t.compareRows()
-	for r := range each(t.Operations) {
-		if r.Rename != "" {
-			t.Renames = append(t.Renames, Rename{[]string{r.Rename}, []string{r.Name}, r.delta()})
-		}
-	}
-	t.Phases = t.comparePhases()
-	t.control()
-}
-
-// compareRows makes all rows, each with its own evidence.
+// compareRows makes all rows, each with its own evidence, and controls the false alarms of all of
+// them together.
 func (t *tester) compareRows() {
 	figure, gaps := t.figureRow, func(s *side) *stat.Sequence { return &s.gaps }
 	walls := func(s *side) *stat.Sequence { return &s.walls }
@@ -54,6 +43,8 @@ func (t *tester) compareRows() {
 	}
 	t.Rare = t.rareRows()
 	t.NoiseFloor = t.Summary[0].Noise
+	t.Phases = t.comparePhases()
+	t.control()
 }
 
 // control decides which changes are real: Benjamini and Hochberg over all rows of the
@@ -137,8 +128,10 @@ func (t *tester) sectionRows(section int) []Row {
 	for name, one := range base {
 		rows = append(rows, t.row(section, name, one, others[name]))
 	}
-	for _, name := range lacking(others, base) {
-		rows = append(rows, t.row(section, name, nil, others[name]))
+	for name, one := range others {
+		if base[name] == nil {
+			rows = append(rows, t.row(section, name, nil, one))
+		}
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.Name, b.Name))
@@ -179,7 +172,12 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	if t.target == nil {
 		r.Ceiling = r.Exposed.Baseline
 	}
-	r.Source, r.Rename = t.opt.Sources.Function(name), t.base.was[name]
+	r.Source = t.opt.Sources.Function(name)
+	for was, now := range t.base.now {
+		if now == name {
+			r.Rename = was
+		}
+	}
 	return r
 }
 

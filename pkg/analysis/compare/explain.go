@@ -94,12 +94,6 @@ func (c *writer) explain() {
 	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && own(r) })
 	c.sayMovers("Ranges that got longer because something inside them did: %s.", func(r *Row) bool { return r.grown() > 0 && !own(r) })
 	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
-	for _, r := range c.Renames[:min(maxSaid, len(c.Renames))] {
-		c.say("%s (%s).", r, change(r.Delta))
-	}
-	if more := len(c.Renames) - maxSaid; more > 0 {
-		c.say("%s more seem to be renamed.", report.Counted(more, "operation"))
-	}
 	if !c.Runs.repeated() {
 		c.say("Intervals ignore run-to-run variation: give two or more runs per side, best three (now %d and %d).", c.Runs.Baseline, c.Runs.Target)
 	}
@@ -176,6 +170,13 @@ func (c *writer) explainCauses() {
 	}
 	if f.explained < explains {
 		c.say("The rest is in causes that each changed by less.")
+	}
+	if c.heldByHost() && len(c.IdleWhy) == 0 {
+		told := "--why tells, by what is recorded of threads"
+		if !c.base.run.threads() || !c.target.run.threads() {
+			told = "neither context switches nor OS calls are recorded, which would tell"
+		}
+		c.say("Host time is work or time off the CPU (locks, a CPU limit, other threads): %s.", told)
 	}
 }
 

@@ -18,9 +18,6 @@ func (c *adviser) handoff() {
 	c.topRegressions()
 	c.topCauses()
 	h.FirstTarget = c.firstTarget()
-	if v := c.opt.Verdict; v != nil {
-		h.Verdict, h.Phase, h.HostPrepConfirmed = v.Verdict, v.Phase, v.HostPrepConfirmed
-	}
 }
 
 // topCauses lists the causes of idle time that grew.

@@ -6,8 +6,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// side is all that is known of one run over the chosen steps. But for names it does not change once
-// it was measured; two of them are measured at a time.
+// side is all that is known of one run over the chosen steps. It does not change once it was
+// measured; two of them are measured at a time.
 type side struct {
 	run     *Run
 	samples *sampleTable
@@ -16,7 +16,8 @@ type side struct {
 	gaps    stat.Sequence            // what is positive of the time to the next step
 	balance stat.Sequence            // idle time and waits with a host cause less GPU work and imbalance
 	rows    [numRows]map[string]*item
-	was     map[string]string // what the run itself calls an operation, where the rows have another name
+	now     map[string]string // names in the other run of operations that have another one here
+	ops     map[string][]key  // of operations
 }
 
 // item is a row of one run.
@@ -81,11 +82,13 @@ const (
 	graphLaunches = "graph_launches"
 )
 
-// measure computes the figures of the chosen steps.
-func measure(c choice, longer float64) *side {
+// measure computes the figures of the chosen steps, some operations of which have other names now.
+func measure(c choice, longer float64, now map[string]string) *side {
 	s := measureFigures(c, longer, len(stepFigures))
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
+	s.now = now
 	itself := func(name string) string { return name }
+	s.ops = s.keys(operations, itself)
 	for section := range numSections {
 		s.rows[section] = s.items(section, s.keys(section, itself))
 	}
@@ -171,6 +174,9 @@ type key struct{ section, id int }
 func (s *side) keys(section int, of func(name string) string) map[string][]key {
 	keys := map[string][]key{}
 	for id, name := range s.run.names[section].list {
+		if len(s.now) > 0 && (section == operations || section >= idleTimes) {
+			name = renamed(name, s.now)
+		}
 		name = of(name)
 		keys[name] = append(keys[name], key{section, id})
 	}

@@ -28,7 +28,7 @@ func TestNewRange(t *testing.T) {
 			var text strings.Builder
 			fmt.Fprintf(&text, "%+.0f us: %s", us, c.Document().Title)
 			r := row(t, c.Operations, "new_range")
-			if *c.Direction != compare.Slower || c.Conclusion != compare.HostInterStep || r.Status != compare.New || !strings.Contains(text.String(), "host work in new_range") {
+			if *c.Direction != compare.Slower || c.Conclusion != compare.HostInterStep || r.Status != compare.New || !strings.Contains(text.String(), "host time in new_range") {
 				t.Errorf("seed %d, %s; %s, %+v", seed, &text, c.Conclusion, r.Evidence)
 			}
 		}

@@ -23,9 +23,8 @@ type ProfileOptions struct {
 	Memory int64
 }
 
-// Profiler makes a profile of the batches that it is shown, so that one pass over
-// a stream can serve others, too.
-type Profiler struct {
+// profiler makes a profile of the batches that it is shown.
+type profiler struct {
 	header *event.Header
 	run    *Run        // without ranks until the end
 	busy   uint32      // the bits of the kinds that are GPU activity
@@ -35,25 +34,23 @@ type Profiler struct {
 	markers *marker.Set
 	rows    []*idleNames // of the sections of idle time
 	waits   *idleNames   // of the section of waits
-	ended   bool         // no more rows come
-	matched bool         // collectives were
 }
 
 // Profile reads the stream to its end and returns its profile.
 func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
-	p, err := NewProfiler(src.Header(), opt)
+	p, err := newProfiler(src.Header(), opt)
 	if err != nil {
 		return nil, err
 	}
-	if err := event.Each(src, p.Add); err != nil {
+	if err := event.Each(src, p.add); err != nil {
 		return nil, err
 	}
-	return p.Run()
+	return p.end()
 }
 
-// NewProfiler returns a profiler for the batches that follow a header. The stream has
+// newProfiler returns a profiler for the batches that follow a header. The stream has
 // steps and phases; an error is an *event.Error.
-func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
+func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 	if h.Isolation == nil {
 		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
 	}
@@ -71,7 +68,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
+	p := &profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
@@ -90,7 +87,7 @@ func NewProfiler(h *event.Header, opt ProfileOptions) (*Profiler, error) {
 }
 
 // divide makes rows of idle time, by name, in a section.
-func (p *Profiler) divide(section int, name func(*idle.Sites, idle.Key) string) {
+func (p *profiler) divide(section int, name func(*idle.Sites, idle.Key) string) {
 	p.rows = append(p.rows, &idleNames{sites: p.sites, section: section, names: p.run.names[section], name: name})
 }
 
@@ -118,8 +115,8 @@ func fileNames(h *event.Header) string {
 	return strings.Join(files, ", ")
 }
 
-// Add observes the rows of a batch, of which nothing is kept.
-func (p *Profiler) Add(b *event.Batch) error {
+// add observes the rows of a batch, of which nothing is kept.
+func (p *profiler) add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error {
 		if err := p.rank(id).walk.Add(b, i, j); err != nil {
 			return err
@@ -130,7 +127,7 @@ func (p *Profiler) Add(b *event.Batch) error {
 
 // rank returns the rank with a number, which may be a new one. Rows of a rank stand
 // together as a rule, so it is the last one nearly always.
-func (p *Profiler) rank(id int32) *rank {
+func (p *profiler) rank(id int32) *rank {
 	for k := len(p.ranks) - 1; k >= 0; k-- {
 		if p.ranks[k].id == id {
 			return p.ranks[k]
@@ -142,23 +139,12 @@ func (p *Profiler) rank(id int32) *rank {
 	return r
 }
 
-// finish ends the rows of all ranks.
-func (p *Profiler) finish() {
-	if p.ended {
-		return
-	}
-	p.ended = true
+// end ends the profile and returns it.
+func (p *profiler) end() (*Run, error) {
 	for _, r := range p.ranks {
 		r.finish(p.rows)
 	}
-}
-
-// Run ends the profile and returns it.
-func (p *Profiler) Run() (*Run, error) {
-	p.finish()
-	if lanes, of := p.lanes(); len(lanes) > 0 && !p.matched {
-		p.divideWaits(lanes, of)
-	}
+	p.divideWaits()
 	for _, r := range p.ranks {
 		r.seal()
 		p.run.ranks = append(p.run.ranks, r.profile())

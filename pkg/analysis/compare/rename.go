@@ -1,53 +1,27 @@
 package compare
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
 )
 
-// Rename is an operation that has one name in the baseline and a like one in the target.
-type Rename struct {
-	Gone  []string `json:"gone"`     // names in the baseline
-	New   []string `json:"new"`      // names in the target
-	Delta float64  `json:"delta_us"` // us per step
-}
-
-// String says it as a clause.
-func (r Rename) String() string {
-	return strings.Join(r.Gone, ", ") + " looks renamed to " + strings.Join(r.New, ", ")
-}
-
-// rename finds operations that are gone of which one new one alone has the name, and it that of
-// them alone. The baseline calls them as the target does, also where idle time lies in them, so
-// that they are compared as all others are.
-func (c *Comparison) rename() {
-	if c.target == nil || !c.Comparable {
-		return
-	}
-	a, b := c.base.rows[operations], c.target.rows[operations]
-	gone, fresh := lacking(a, b), lacking(b, a)
-	now := map[string]string{} // by the name in the baseline
-	c.base.was = map[string]string{}
+// renames are the names in b of operations of a: those that only a has, of which one name alone that
+// only b has is like it, and it like that alone.
+func renames(a, b *Run) map[string]string {
+	x, y := a.names[operations], b.names[operations]
+	gone, fresh, now := x.without(y), y.without(x), map[string]string{}
 	for _, name := range gone {
 		if n := only(fresh, name); n != "" && only(gone, n) == name {
-			now[name], c.base.was[n] = n, name
+			now[name] = n
 		}
 	}
-	if len(now) > 0 {
-		rekey(a, now)
-		for section, rows := range c.base.rows {
-			if isIdle(section) {
-				rekey(rows, now)
-			}
-		}
-	}
+	return now
 }
 
-// lacking are the names of rows that others lack.
-func lacking(rows, others map[string]*item) []string {
-	return slices.DeleteFunc(slices.Collect(maps.Keys(rows)), func(name string) bool { return others[name] != nil })
+// without are the names that others lack.
+func (n *names) without(others *names) []string {
+	return slices.DeleteFunc(slices.Clone(n.list), func(name string) bool { _, has := others.ids[name]; return has })
 }
 
 // only is the name like another one, "" where there is none or there are several.
@@ -71,17 +45,6 @@ func sameName(short, long string) bool {
 	}
 	end := at + len(short)
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
-}
-
-// rekey has the rows of operations, or of idle time, that operations of other names are part of
-// under those.
-func rekey(rows map[string]*item, now map[string]string) {
-	for old, one := range maps.Clone(rows) {
-		if key := renamed(old, now); key != old {
-			delete(rows, old)
-			rows[key] = one
-		}
-	}
 }
 
 // renamed is the name of an operation, or of an [idleName] with a cause and with calls in ranges,

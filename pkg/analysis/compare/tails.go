@@ -157,9 +157,7 @@ func (t *tester) rareRow(name string) Rare {
 // longest, in us.
 func (s *side) times(name string) []float64 {
 	t := newTimes(s.samples.n)
-	if id, ok := s.run.names[operations].ids[cmp.Or(s.was[name], name)]; ok {
-		s.add(t, []key{{operations, int(id)}})
-	}
+	s.add(t, s.ops[name])
 	for p := range t.total {
 		t.total[p] *= us
 	}

@@ -39,23 +39,8 @@ func (r *rank) kind(step int32) int64 {
 	return int64(r.walk.Steps.At(int(step)).Phase)
 }
 
-// Match matches the collectives of lanes, whose rows are those of the profile, and calls visit for
-// each: those of the profile are matched then, once for both. It ends the profile's rows, too.
-func (p *Profiler) Match(lanes []collective.Lane, visit func(*collective.Meeting)) *collective.Match {
-	p.finish()
-	own, of := p.lanes()
-	other := collective.Viewer{Visit: visit}
-	for k := range lanes {
-		if len(lanes) != len(own) || lanes[k].Rank != own[k].Rank || lanes[k].Device != own[k].Device || lanes[k].Log.Len() != own[k].Log.Len() {
-			return collective.Visit(lanes, visit)
-		}
-		other.Logs = append(other.Logs, lanes[k].Log)
-	}
-	return p.divideWaits(own, of, other)
-}
-
 // lanes are the GPUs with collectives, and their ranks.
-func (p *Profiler) lanes() (lanes []collective.Lane, of []*rank) {
+func (p *profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	for _, r := range p.ranks {
 		for k := range r.gpus {
 			if log := r.gpus[k].log; log.Len() > 0 {
@@ -71,20 +56,21 @@ func (p *Profiler) lanes() (lanes []collective.Lane, of []*rank) {
 
 // divideWaits finds out how long GPUs of the run waited in collectives, and for what, and adds
 // that to the steps of their ranks.
-func (p *Profiler) divideWaits(lanes []collective.Lane, of []*rank, others ...collective.Viewer) *collective.Match {
-	p.matched = true
-	m := collective.New(lanes)
-	m.Show(append(others, collective.Viewer{Visit: func(ev *collective.Meeting) {
+func (p *profiler) divideWaits() {
+	lanes, of := p.lanes()
+	if len(lanes) == 0 {
+		return
+	}
+	m := collective.Visit(lanes, func(ev *collective.Meeting) {
 		for w := range each(ev.Members) {
 			if w.Wait > 0 {
 				of[w.Lane].addWait(w)
 			}
 		}
-	}})...)
+	})
 	if c := m.Coverage(); c.Doubt() != "" {
 		p.run.Warnings = append(p.run.Warnings, c.Doubt())
 	}
-	return m
 }
 
 // waitNames are the causes of waits as a section, of which the first are those that are no idle

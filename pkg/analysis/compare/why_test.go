@@ -115,7 +115,7 @@ func TestWhy(t *testing.T) {
 		{spent{0, "nanosleep", event.OSSleep, true, false}, "blocked:sleep", "", "sleep", "SLEEP"},
 		{spent{0, "", -1, true, false}, "descheduled", "", "runnable but not scheduled", "AFFINITY"},
 		{spent{0, "write", event.OSFile, false, false}, "os:write", "", "do file I/O, or read() and write() on a pipe or socket", "IO"},
-		{spent{0, "", -1, false, false}, "running", "", "run on a CPU, in host work in _prepare_tp_inputs", ""},
+		{spent{0, "", -1, false, false}, "running", "", "run on a CPU, in host time in _prepare_tp_inputs", ""},
 		{spent{0, "", -1, true, true}, "descheduled", "detokenize", "held by the thread in detokenize", ""},
 		{spent{0, gilCall, event.OSWait, true, false}, "blocked:wait", compare.ByStacks, "waiting for the interpreter lock (GIL), by the stacks of calls", "GIL_CONTENTION"},
 		{spent{0, "pthread_cond_wait", event.OSWait, true, false}, "blocked:wait", "", "block", "WAIT"},

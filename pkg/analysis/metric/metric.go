@@ -96,9 +96,6 @@ type Options struct {
 	// Memory is how many bytes collectives may take before they go to a file, 0 for
 	// DefaultMemory.
 	Memory int64
-	// Match matches the collectives of lanes and calls visit for each; nil is package
-	// collective's own way. Whoever reads the same rows has matched them already.
-	Match func(lanes []collective.Lane, visit func(*collective.Meeting)) *collective.Match
 	// Log takes remarks, a sentence each; nil drops them.
 	Log func(string)
 }
@@ -230,9 +227,6 @@ func newComputer(h *event.Header, opt Options) *computer {
 		c.prep, c.anyRange = []string{opt.Prep}, true
 	}
 	c.names = collective.NewNames()
-	if c.opt.Match == nil {
-		c.opt.Match = collective.Visit
-	}
 	if c.opt.Log == nil {
 		c.opt.Log = func(string) {}
 	}

@@ -36,7 +36,7 @@ func (c *computer) divide(res *Result) {
 	for _, r := range of {
 		r.waitsUnknown, r.causesUnknown = true, true
 	}
-	m := c.opt.Match(lanes, func(ev *collective.Meeting) {
+	m := collective.Visit(lanes, func(ev *collective.Meeting) {
 		for i := range ev.Members {
 			r := of[ev.Members[i].Lane]
 			r.waitsUnknown, r.causesUnknown = false, r.causesUnknown && ev.Estimated

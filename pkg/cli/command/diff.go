@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
-	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
-	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/report"
@@ -136,20 +134,19 @@ func (d *comparing) planGates() error {
 
 // compare reads the sides and compares them.
 func (d *comparing) compare() (*compare.Comparison, error) {
-	first, decided, err := d.readSide(&d.baseline)
+	first, err := d.readSide(&d.baseline)
 	if err != nil {
 		return nil, err
 	}
 	var second *compare.Run
 	if !d.alone() {
-		if second, decided, err = d.readSide(&d.target); err != nil {
+		if second, err = d.readSide(&d.target); err != nil {
 			return nil, err
 		}
 		if err := sameSource(d.baseline.inputs, d.target.inputs); err != nil {
 			return nil, err
 		}
 	}
-	d.opt.Verdict = decided
 	result, err := compare.Compare(first, second, d.opt)
 	if err != nil {
 		return nil, err
@@ -158,37 +155,33 @@ func (d *comparing) compare() (*compare.Comparison, error) {
 	return result, nil
 }
 
-// readSide reads the runs of a side; the one to be optimised also gets its
-// verdict, of its first run, for the hand-off.
+// readSide reads the runs of a side.
 // Warnings of each run stay with it, so that they can be told apart; what was opened is closed
 // when the command ends.
-func (d *comparing) readSide(s *side) (*compare.Run, *report.Handoff, error) {
+func (d *comparing) readSide(s *side) (*compare.Run, error) {
 	var all []*compare.Run
-	var decided *report.Handoff
 	for k, files := range s.runs {
 		r := d.read(d.readingOf(files, k == 0))
-		run, v, err := d.readRun(r, s, k == 0)
+		run, err := d.readRun(r, s, k == 0)
 		s.inputs = append(s.inputs, r.inputs...)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		d.Cleanup(func() { run.Close() })
 		run.Warnings = r.merged(run.Warnings)
 		for _, in := range r.inputs { // its rows and names are of no more use
 			in.Done()
 		}
-		if all = append(all, run); k == 0 {
-			decided = v
-		}
+		all = append(all, run)
 	}
 	joined, err := compare.Join(all)
 	if err != nil {
-		return nil, nil, cli.Misuse(err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite")
+		return nil, cli.Misuse(err.Error(), "--baseline and --target take one run each time; more files of one run: a0.sqlite,a1.sqlite")
 	}
 	if s.label != "" {
 		joined.Name = s.label
 	}
-	return joined, decided, nil
+	return joined, nil
 }
 
 // readingOf is what is wanted of a run.
@@ -205,30 +198,16 @@ func (d *comparing) readingOf(files []string, first bool) reading {
 	return in
 }
 
-// readRun reads one run. Of the first one of a side it keeps steps that a page shows, and of
-// the newest side it decides about it: one pass feeds the profile and the metrics.
-func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, *report.Handoff, error) {
+// readRun reads one run. Of the first one of a side it keeps steps that a page shows.
+func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, error) {
 	src, err := r.events(source.Phased)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if first {
 		src, s.shown = d.watchCloseups(src, 0)
 	}
-	if !first || s != d.newest() {
-		run, err := compare.Profile(src, d.profile)
-		return run, nil, err
-	}
-	profiler, err := compare.NewProfiler(src.Header(), d.profile)
-	if err != nil {
-		return nil, nil, err
-	}
-	measured, err := metric.Compute(event.Tee(src, profiler.Add), metric.Options{BusyAll: d.profile.BusyAll, Match: profiler.Match})
-	if err != nil {
-		return nil, nil, err
-	}
-	run, err := profiler.Run()
-	return run, &verdict.Decide(measured, verdict.Defaults()).Handoff, err
+	return compare.Profile(src, d.profile)
 }
 
 // checkGate refuses a condition that cannot be parsed, before anything is read.
