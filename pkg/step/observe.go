@@ -44,12 +44,15 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	if r.plan.method != NVTX {
 		return from
 	}
-	r.outside.marker(end, number, fresh)
-	end = min(end, r.border)
-	if !fresh && r.prolong(id, end) {
+	prolonged := !fresh && r.prolong(id, min(end, r.border))
+	if !prolonged {
+		from = stalling{r}.endPauseBefore(b, from, k)
+	}
+	r.outside.marker(end, number, fresh) // of the segment that the pause may have begun
+	if prolonged {
 		return from
 	}
-	from = stalling{r}.endPauseBefore(b, from, k)
+	end = min(end, r.border)
 	context := counts.HasCounts && counts.Ctx > 0
 	return r.begin(b, from, k, openStep{id: id, start: start, since: start, end: end, size: 1, context: context}, text)
 }

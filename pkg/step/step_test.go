@@ -833,6 +833,7 @@ func TestWarnings(t *testing.T) {
 		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
 		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; if several threads have markers"}},
 		{"alternate", alternate(replaysOf(20, 4_000_000, 0)), NVTX, []string{"rank 0 has 10 steps by nvtx, but 20 forward passes by their launches"}},
+		{"pauses", apart(replaysOf(20, 4_000_000, 0)), NVTX, []string{"rank 0 has too few steps (20; 5 of one size needed)"}},
 		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU, which finishes 15.9 ms after the last marker of a window of 3.90 ms: "}},
 		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
 		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has too few steps"}},
@@ -958,6 +959,19 @@ func replaysOf(steps, gpu int64, prefills int64) (rows []eventtest.Row) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b eventtest.Row) int { return int(a.Start - b.Start) })
+	return rows
+}
+
+// apart is rows of a step each 200 us, with pauses of 200 ms after each fourth.
+func apart(rows []eventtest.Row) []eventtest.Row {
+	for i := range rows {
+		r := &rows[i]
+		by := r.Start / 800_000 * 200_000_000
+		r.Start, r.End = r.Start+by, r.End+by
+		if r.LaunchStart >= 0 {
+			r.LaunchStart, r.LaunchEnd = r.LaunchStart+by, r.LaunchEnd+by
+		}
+	}
 	return rows
 }
 
