@@ -33,25 +33,28 @@ type pass struct {
 
 // process is the state of a process.
 type process struct {
-	streams  []*stream
-	threads  []*thread
-	launched *thread // that launched last
-	latest   *unit   // that started last
-	starts   []int32 // steps whose start is to come
-	last     *unit   // with the latest end
-	records  [maxAge]record
-	recorded int // records of events so far
-	markers  [4]anchor
-	marked   int
-	gil      anchor // where a range in which a thread holds the interpreter lock ended last
-	gilOf    *thread
-	sampled  bool    // since a copy to the host came back
-	calls    bool    // some thread calls the GPU's library
-	begins   []int64 // when its first unit starts
-	ends     []int64 // and its last one ends
-	until    int64   // of those that start before
-	step     int32   // the latest that has started, -1 for none
-	limits   [][2]int64
+	streams   []*stream
+	threads   []*thread
+	launched  *thread   // that launched last
+	launchers []*thread // that launched
+	latest    *unit     // that started last
+	starts    []int32   // steps whose start is to come
+	last      *unit     // with the latest end
+	records   [maxAge]record
+	recorded  int // records of events so far
+	markers   [4]anchor
+	marked    int
+	gil       anchor // where a range in which a thread holds the interpreter lock ended last
+	gilOf     *thread
+	sampled   bool    // since a copy to the host came back
+	calls     bool    // some thread calls the GPU's library
+	begins    []int64 // when its first unit starts
+	ends      []int64 // and its last one ends
+	until     int64   // of those that start before
+	first     int32   // step of the benchmark segment, -1 for none
+	lead      []int64 // by how much later the work of the GPU ends as that begins
+	step      int32   // the latest that has started, -1 for none
+	limits    [][2]int64
 	evening
 }
 
@@ -93,7 +96,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)
 	for k := range p.procs {
-		p.procs[k].step, p.procs[k].until = -1, never
+		p.procs[k].step, p.procs[k].first, p.procs[k].until = -1, -1, never
 		if know.limits != nil {
 			p.procs[k].limits = know.limits[k]
 		}

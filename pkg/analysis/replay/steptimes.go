@@ -93,8 +93,15 @@ func (b *bounds) bind(p *process, t int64, now []int64) {
 // begins sets when a step begins.
 func (b *bounds) begins(k int32, now []int64) {
 	b.times[k] = stepTimes{start: append([]int64(nil), now...), bound: true}
-	if s := &b.t.steps[k]; b.sink != nil {
+	s := &b.t.steps[k]
+	if b.sink != nil {
 		b.sink.start(s.stretch, s.ordinal, now[0])
+	}
+	if p := &b.procs[s.process]; p.first == k && p.latest != nil {
+		p.lead = append(p.lead[:0], b.gpu.endOf(p.latest)...)
+		for i := range p.lead {
+			p.lead[i] -= p.latest.end
+		}
 	}
 }
 

@@ -233,12 +233,12 @@ func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 	return all, make([]float64, e.n)
 }
 
-// queued takes back what steps gained by running further ahead alone. Where steps begin and end
-// with the host's ranges, a host without a wait ends long before its GPU: the work that is still
-// queued after the last step of a segment, and was not in the recording, is time that its steps
-// need all the same. It is given back to them in proportion to what each gained. In a run that is as
-// short, steps would take that much less still: how much that is, ns in the mean, it returns, for
-// intervals.
+// queued takes back what steps gained, or lost, by running further ahead, or less far. Where steps
+// begin and end with the host's ranges, a host without a wait ends long before its GPU: work that is
+// queued at the end of a segment, beyond what was at its beginning and what was in the recording, is
+// time that its steps need all the same. Each step has its part of it back, in proportion to what it
+// gained. In a run that is as short, steps would take that much less still: how much that is, ns in
+// the mean, it returns, for intervals.
 func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 	share := make([][]float64, len(e.procs)) // of the gain of a step, in each scenario
 	for q := range e.procs {
@@ -251,7 +251,7 @@ func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 		n := 0
 		for i, c := range p.chosen {
 			if c.step >= 0 {
-				late := share[p.t.steps[c.step].process][s] * max(0, periods[0][i]-periods[s][i])
+				late := share[p.t.steps[c.step].process][s] * (periods[0][i] - periods[s][i])
 				periods[s][i] += late
 				if c.steady || p.all {
 					queued[s], n = queued[s]+late, n+1
@@ -276,21 +276,25 @@ func (p *predictor) segment(process int32) (steps [2]int, ok bool) {
 // aheadShare is the share of what a process's steps, from one to another, gain in each scenario that
 // is work left for later.
 func (b *bounds) aheadShare(process int32, steps [2]int) []float64 {
-	gained, share, ends := make([]int64, b.n), make([]float64, b.n), b.procs[process].ends
-	var last *stepTimes
+	share, ends := make([]float64, b.n), b.procs[process].ends
+	var first, last *stepTimes
 	for _, k := range b.order {
 		at := &b.times[k]
 		if b.t.steps[k].process != process || int(k) < steps[0] || int(k) > steps[1] || at.start == nil || at.end == nil {
 			continue
 		}
-		for s := 0; last != nil && s < b.n; s++ {
-			gained[s] += max(0, at.start[0]-last.start[0]-(at.start[s]-last.start[s]))
+		if last = at; first == nil {
+			first = at
 		}
-		last = at
 	}
 	for s := 0; last != nil && ends != nil && s < b.n; s++ {
-		if left := ends[s] - last.end[s] - (ends[0] - last.end[0]); left > 0 && gained[s] > 0 {
-			share[s] = min(1, float64(left)/float64(gained[s]))
+		gained := last.end[0] - first.start[0] - (last.end[s] - first.start[s])
+		left := ends[s] - last.end[s] - (ends[0] - last.end[0])
+		if lead := b.procs[process].lead; lead != nil {
+			left -= lead[s] - (first.start[s] - first.start[0])
+		}
+		if gained != 0 {
+			share[s] = min(1, max(0, float64(left)/float64(gained)))
 		}
 	}
 	return share
@@ -301,6 +305,9 @@ func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
 	e := newPass(p.t, scenarios, know)
 	for q := range e.procs {
 		steps, ok := p.segment(int32(q))
+		if ok {
+			e.procs[q].first = int32(steps[0])
+		}
 		for k := steps[1] + 1; ok && k < len(p.t.steps) && e.procs[q].until == never; k++ {
 			if p.t.steps[k].process == int32(q) {
 				e.procs[q].until = p.t.steps[k].start
@@ -479,6 +486,9 @@ func (p *predictor) unseen() (all []string) {
 	}
 	if ns := p.learner.alone[event.OSIO] + p.learner.alone[event.OSWait] + p.learner.alone[event.OSJoin]; float64(ns) > worthBoth*total {
 		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that were not recorded: these waits keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
+	}
+	if float64(p.unexplained) > total {
+		all = append(all, "work starts later than its known dependencies explain, by more than the steps take: what delays it was not recorded, and no gain is certain")
 	}
 	if h := p.t.header; h.Rows(event.Graph) > 0 && h.NumRanks() > 1 {
 		all = append(all, "graphs recorded as a whole hide their collectives: waits of ranks for one another there are not followed (record with --cuda-graph-trace=node)")

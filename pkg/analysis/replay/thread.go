@@ -183,6 +183,10 @@ func (h *hosts) call(o *openRow) {
 	if !th.launches || flags&(isStreamWait|isRecord|isQuery) != 0 || o.class == event.APISync {
 		return
 	}
+	if len(th.queue.list) == 0 {
+		q.launchers = append(q.launchers, th)
+	}
+	o.full = o.full || q.fills()
 	h.gpu.addLaunch(th, launch{start: o.start, end: o.row.end, name: o.name, streamWait: th.wait, recorded: th.recorded, captured: th.capturing(o.start)})
 	if o.class == event.Launch || o.class == event.GraphLaunch {
 		th.wait = false

@@ -73,6 +73,7 @@ type launches struct {
 	times  []int64   // new times of their starts, a slice for each
 	inside []float64 // factors of the time inside, likewise
 	found  int       // the call that was found last
+	newest int       // the latest call whose unit has started
 }
 
 // gpu are the streams: what units start after.
@@ -128,10 +129,22 @@ func (g *gpu) addLaunch(th *thread, one launch) {
 				}
 			}
 		}
-		q.list, q.found = slices.Delete(q.list, 0, maxLaunches), 0
+		q.list, q.found, q.newest = slices.Delete(q.list, 0, maxLaunches), 0, max(0, q.newest-maxLaunches)
 		q.times, q.inside = slices.Delete(q.times, 0, maxLaunches*g.n), slices.Delete(q.inside, 0, maxLaunches*g.n)
 	}
 	q.list, q.times, q.inside = append(q.list, one), append(q.times, th.now...), append(q.inside, th.factor...)
+}
+
+// fills reports whether so many launches of a process wait for the GPU that the next one has to wait
+// until one of them starts. Of a thread none of whose launches was seen to start none is known to wait.
+func (q *process) fills() bool {
+	waiting := 0
+	for _, th := range q.launchers {
+		if l := &th.queue; l.newest > 0 {
+			waiting += len(l.list) - 1 - l.newest
+		}
+	}
+	return waiting >= queueRoom
 }
 
 // find returns the call that started at t, nil for none, the new times of its start, and the
@@ -147,7 +160,7 @@ func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
 	if k == len(l.list) || l.list[k].start != t {
 		return nil, nil, nil
 	}
-	l.found = k
+	l.found, l.newest = k, max(l.newest, k)
 	return &l.list[k], l.times[k*n : (k+1)*n], l.inside[k*n : (k+1)*n]
 }
 

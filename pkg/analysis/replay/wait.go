@@ -117,12 +117,16 @@ func (w *waits) leftOut(o *openRow, s int) bool {
 func (h *hosts) wait(o *openRow, a *anchor) {
 	th := o.thread
 	length, after := o.row.end-o.start, o.row.end-a.old
+	least := max(after, 0) // that it takes by itself
+	if o.full {
+		least = max(after, h.waits.freeLength(o.name))
+	}
 	if h.learn != nil {
 		h.learn.waited(th, o, min(length, a.old-o.start))
 	}
 	for s := range th.now {
 		f := th.factor[s]
-		own := scaled(min(length, max(after, 0)), f)
+		own := scaled(min(length, least), f)
 		switch {
 		case o.kind == event.OS && h.plan.keep[s], o.kind != event.API && f != 1:
 			th.now[s] = o.newStart[s] + scaled(length, f)
