@@ -90,6 +90,40 @@ func TestRecordedWhy(t *testing.T) {
 	}
 }
 
+// TestRecordedMoved has the rows that whatif writes say what its report says: other filters take
+// them, and the steps that diff measures there are those that were predicted.
+func TestRecordedMoved(t *testing.T) {
+	for _, c := range [][]string{ // a recording, and what is different
+		{"sleep", "--why", "blocked:sleep=0"}, {"gil", "--why", "gil=0"}, {"gc", "--range", "_prepare_inputs=0"}, {"gc", "--host", "0"},
+		{"poll", "--range", "_prepare_inputs=0"}, {"lock", "--host", "0.3"}, {"clean", "--gpu", "0.5"},
+	}[:testrun.Few(3, 7, 7)] {
+		path := inflated(t, c[0])
+		var said struct {
+			Scenarios []struct {
+				StepUs float64 `json:"step_us"`
+			}
+		}
+		if err := json.Unmarshal(must(t, nil, "whatif", append(c[1:], "--report", "--format", "json", path)...), &said); err != nil {
+			t.Fatal(err)
+		}
+		moved := filepath.Join(t.TempDir(), "moved.arrows")
+		must(t, nil, "whatif", append(c[1:], "-o", moved, path)...)
+		var is struct {
+			Steady struct {
+				Target struct {
+					WallUs float64 `json:"wall_us"`
+				}
+			}
+		}
+		if err := json.Unmarshal(must(t, nil, "diff", "--format", "json", path, moved), &is); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := said.Scenarios[0].StepUs, is.Steady.Target.WallUs; math.Abs(a-b) > 1e-6*a {
+			t.Errorf("%q: a step takes %g us by the report, %g by the rows", c, a, b)
+		}
+	}
+}
+
 // TestRecordedClean finds nothing on the host where it runs ahead of the GPU.
 func TestRecordedClean(t *testing.T) {
 	path := inflated(t, "clean")

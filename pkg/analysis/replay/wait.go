@@ -208,9 +208,10 @@ func (h *hosts) between(o *openRow, p point) {
 			d = int64(float64(d) * float64(moved) / float64(length))
 		}
 		if p.start {
-			h.sink.start(p.row.stretch, p.row.ordinal, o.newStart[0]+d)
+			p.row.newStart[0] = o.newStart[0] + d
+			h.sink.start(p.row.stretch, p.row.ordinal, p.row.newStart[0])
 		} else {
-			h.sink.end(p.row.stretch, p.row.ordinal, o.newStart[0]+d)
+			h.sink.end(p.row.stretch, p.row.ordinal, max(p.row.newStart[0], o.newStart[0]+d))
 		}
 	}
 	if !p.start {
