@@ -48,7 +48,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -307,7 +307,7 @@ func (c *Call) write(text string) {
 
 // complain writes an error the way every command does.
 func (c *Call) complain(err error) {
-	outfile.Settle()
+	spill.Settle()
 	text := err.Error()
 	if before := (*Upstream)(nil); errors.As(err, &before) {
 		if !before.Quiet {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/hostbound/hostbound/pkg/trace/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // IsTerminal reports whether a stream is a terminal.
@@ -58,7 +58,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 		}
 		return errors.Join(write(f), f.Close())
 	}
-	switch fd := outfile.Descriptor(path); fd {
+	switch fd := spill.Descriptor(path); fd {
 	case -1:
 	case int(os.Stdout.Fd()):
 		return write(os.Stdout)
@@ -68,7 +68,7 @@ func WriteFile(path string, write func(io.Writer) error) error {
 		f := os.NewFile(uintptr(fd), path)
 		return errors.Join(write(f), f.Close())
 	}
-	f, err := outfile.Create(path, "")
+	f, err := spill.CreateFile(path, "")
 	if err != nil {
 		return err
 	}

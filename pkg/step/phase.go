@@ -163,7 +163,9 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	}
 	counts, ok := t.marker.Parse(string(b.Name.Get(i)))
 	known := ok && counts.HasCounts
-	t.counted += int64(b2n(known))
+	if known {
+		t.counted++
+	}
 	switch {
 	case !known && b.Columns.Has(event.ColClass) && b.Class.Valid.Get(i) && b.Class.Values[i] == event.Launch:
 		t.eager++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -18,7 +19,7 @@ func isolatedBy(t *testing.T, seed uint64, by string) (*event.Header, []eventtes
 	for i := range h.Reports {
 		delete(h.Reports[i].Rows, "graph")
 	}
-	it, err := step.New(eventtest.Source(h, rows, 50), step.Options{
+	it, err := isolate.New(eventtest.Source(h, rows, 50), isolate.Options{
 		By: by, Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit,
 	})
 	if err != nil {
@@ -207,7 +208,7 @@ func TestErrors(t *testing.T) {
 
 func BenchmarkTag(b *testing.B) {
 	h, rows := eventtest.Decode(500)
-	it, err := step.New(eventtest.Source(h, rows, event.BatchRows), step.Options{})
+	it, err := isolate.New(eventtest.Source(h, rows, event.BatchRows), isolate.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,8 +2,15 @@ package step
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// The end and the beginning of time.
+const (
+	never = math.MaxInt64
+	none  = math.MinInt64
 )
 
 // Walker walks through the rows of one rank, in the order of the stream, and

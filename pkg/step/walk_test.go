@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -193,7 +194,7 @@ func TestWalker(t *testing.T) {
 func isolated(t *testing.T, seed uint64) (*event.Header, []eventtest.Row) {
 	t.Helper()
 	h, rows := eventtest.Random(seed)
-	h, out := testrun.PhasedRows(t, h, rows, step.Options{
+	h, out := testrun.PhasedRows(t, h, rows, isolate.Options{
 		By: []string{step.NVTX, step.Graph}[seed%2], Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit,
 	})
 	rng := rand.New(rand.NewPCG(seed, 3))

@@ -63,8 +63,8 @@ type Kind struct {
 
 // Kinds returns what kinds of steps those from and to are, by the method that found them. By nvtx
 // steps are what the host did, and so is this: a step is eager that launches no graph, and
-// minForward kernels more than half of the steps that launch one do. Else, and where no calls were
-// recorded, it is in whose period minForward kernels of a forward pass run that no replay ran, and
+// MinForward kernels more than half of the steps that launch one do. Else, and where no calls were
+// recorded, it is in whose period MinForward kernels of a forward pass run that no replay ran, and
 // more than replays ran.
 func Kinds(works []Work, method string) []Kind {
 	kinds := make([]Kind, len(works))
@@ -73,8 +73,8 @@ func Kinds(works []Work, method string) []Kind {
 	usual := quantileOf(works, 0.9, func(w *Work) (int32, bool) { return w.Loose, true })
 	for k := range works {
 		w, kind := &works[k], &kinds[k]
-		if kind.Eager = w.Forward >= minForward && w.Forward > w.Replayed+w.Whole; method == NVTX && called {
-			kind.Eager = w.Graphs == 0 && w.Launches >= beside+minForward
+		if kind.Eager = w.Forward >= MinForward && w.Forward > w.Replayed+w.Whole; method == NVTX && called {
+			kind.Eager = w.Graphs == 0 && w.Launches >= beside+MinForward
 		}
 		kind.Replays = w.Replayed+w.Whole > 0
 		if w.Loose-usual >= triedOut {
@@ -176,7 +176,9 @@ func (w *worker) loadsCode(names *event.Strings, i int) bool {
 		w.loads = append(w.loads, -1)
 	}
 	if w.loads[code] < 0 {
-		w.loads[code] = int8(b2n(loads()))
+		if w.loads[code] = 0; loads() {
+			w.loads[code] = 1
+		}
 	}
 	return w.loads[code] > 0
 }

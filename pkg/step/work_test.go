@@ -29,7 +29,7 @@ func TestKinds(t *testing.T) {
 	late.Forward = 64
 	tried, loads, few := replay, replay, replay
 	tried.Loose, loads.Loads = 400, 1
-	few.Forward, few.Replayed = minForward-1, 0
+	few.Forward, few.Replayed = MinForward-1, 0
 	works := []Work{replay, replay, replay, eager, late, tried, loads, few, replay, replay, replay, replay}
 	for _, method := range []string{NVTX, Allreduce} {
 		for k, kind := range Kinds(works, method) {

@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
@@ -110,7 +111,7 @@ func profile(c sim.Config, path string) (*compare.Run, error) {
 		return nil, err
 	}
 	defer reader.Close()
-	steps, err := step.New(reader, step.Options{By: step.Allreduce})
+	steps, err := isolate.New(reader, isolate.Options{By: step.Allreduce})
 	if err != nil {
 		return nil, err
 	}

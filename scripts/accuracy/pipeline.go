@@ -47,9 +47,9 @@ type isolation struct {
 	refused  string // why there are no steps, "" where there are
 }
 
-// isolate finds the steps of files as the commands do, and asks the verdict
+// stepsOf finds the steps of files as the commands do, and asks the verdict
 // what it warns of.
-func isolate(files []string, by string) isolation {
+func stepsOf(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}, windows: map[int32]foundStep{}}
 	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Plan) error {
 		src, err := c.Events(source.Phased, false)

@@ -137,7 +137,7 @@ func (r *stepRun) outcome() (outcome, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	found := isolate(files, step.Auto)
+	found := stepsOf(files, step.Auto)
 	if found.refused != "" {
 		return refused, found.refused, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -13,7 +14,7 @@ import (
 // decode is a regular trace with steps and phases, ready to be read.
 func decode(tb testing.TB, steps int) *eventtest.Replay {
 	header, rows := eventtest.Decode(steps)
-	isolated, err := step.New(eventtest.Source(header, rows, event.BatchRows), step.Options{})
+	isolated, err := isolate.New(eventtest.Source(header, rows, event.BatchRows), isolate.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

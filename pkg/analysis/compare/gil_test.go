@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -45,7 +46,7 @@ func decoding(t *testing.T, seed uint64, own, wait int64) *compare.Run {
 		at = launch + 400*us
 	}
 	eventtest.Sort(rows)
-	steps, err := step.New(eventtest.Source(eventtest.Header(rows), rows, 64), step.Options{By: step.NVTX})
+	steps, err := isolate.New(eventtest.Source(eventtest.Header(rows), rows, 64), isolate.Options{By: step.NVTX})
 	if err != nil {
 		t.Fatal(err)
 	}

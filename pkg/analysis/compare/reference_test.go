@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -223,7 +224,7 @@ func TestReference(t *testing.T) {
 		}
 		by := []string{"allreduce", "nvtx", "graph"}[seed%3]
 		size := []int{1, 7, 64, 1 << 20}[seed%4]
-		steps, err := step.New(eventtest.Source(eventtest.Header(rows), rows, size), step.Options{By: by, Gap: 3 * eventtest.Unit, SegmentGap: 20 * eventtest.Unit})
+		steps, err := isolate.New(eventtest.Source(eventtest.Header(rows), rows, size), isolate.Options{By: by, Gap: 3 * eventtest.Unit, SegmentGap: 20 * eventtest.Unit})
 		if err != nil {
 			continue
 		}

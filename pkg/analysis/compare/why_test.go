@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -91,10 +92,10 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 	}
 	run(on, at)
 	eventtest.Sort(rows)
-	return whyProfile(t, rows, step.Options{By: step.NVTX})
+	return whyProfile(t, rows, isolate.Options{By: step.NVTX})
 }
 
-func whyProfile(t *testing.T, rows []eventtest.Row, opt step.Options) *compare.Run {
+func whyProfile(t *testing.T, rows []eventtest.Row, opt isolate.Options) *compare.Run {
 	t.Helper()
 	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Why: true})
 	if err != nil {
@@ -208,7 +209,7 @@ func TestWhyAddsUp(t *testing.T) {
 		}
 		rows = append(rows, host...)
 		eventtest.Sort(rows)
-		c := whyOf(t, whyProfile(t, rows, step.Options{By: step.NVTX}), nil)
+		c := whyOf(t, whyProfile(t, rows, isolate.Options{By: step.NVTX}), nil)
 		addsUp(t, c)
 		for _, r := range c.IdleWhy {
 			if r.Why != nil && *r.Why != "unknown" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
@@ -33,7 +33,7 @@ type repeat struct {
 
 func newRepeat(t testing.TB, steps int, rounds int64) *repeat {
 	h, rows := eventtest.Decode(steps)
-	src := testrun.Phased(t, eventtest.Source(h, rows, event.BatchRows), step.Options{By: "nvtx"})
+	src := testrun.Phased(t, eventtest.Source(h, rows, event.BatchRows), isolate.Options{By: "nvtx"})
 	r := &repeat{header: src.Header(), steps: int64(steps), rounds: rounds, span: int64(steps) * 4_000_000}
 	for {
 		b, err := src.Next()
@@ -104,7 +104,7 @@ func (r *repeat) Next() (*event.Batch, error) {
 
 func BenchmarkCompute(b *testing.B) {
 	h, rows := eventtest.Decode(500)
-	in, err := eventtest.Ready(testrun.Phased(b, eventtest.Source(h, rows, event.BatchRows), step.Options{By: "auto"}))
+	in, err := eventtest.Ready(testrun.Phased(b, eventtest.Source(h, rows, event.BatchRows), isolate.Options{By: "auto"}))
 	if err != nil {
 		b.Fatal(err)
 	}

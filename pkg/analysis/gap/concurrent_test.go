@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -98,7 +98,7 @@ func TestMeanwhileElsewhere(t *testing.T) {
 		if reports == 2 {
 			h.Reports = append(h.Reports, event.Report{File: "other.sqlite"})
 		}
-		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), isolate.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestNeighbourRank(t *testing.T) {
 		h := eventtest.Header(e.rows)
 		eventtest.OneReport(h)
 		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 41}, {Rank: 1, Runs: h.Reports[0].Rows["run"] - 41}}
-		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), isolate.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestPlacement(t *testing.T) {
 		h := eventtest.Header(e.rows)
 		h.Reports[0].Sockets, h.Reports[0].Nodes = test.sockets, test.nodes
 		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 41, OSCalls: 1, GPUNodes: test.gpus}}
-		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), isolate.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestFewRunsWithoutCPU(t *testing.T) {
 		eventtest.Sort(e.rows)
 		h := eventtest.Header(e.rows)
 		h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Runs: 151, OSCalls: 1}}
-		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, e.rows, 512), isolate.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -83,7 +83,7 @@ func (e *engine) steps(n int, forward, after func()) {
 // report returns what is found.
 func (e *engine) report(t *testing.T) *gap.Report {
 	t.Helper()
-	rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), step.Options{By: "nvtx"}), gap.Options{
+	rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(eventtest.Header(e.rows), e.rows, 512), isolate.Options{By: "nvtx"}), gap.Options{
 		Source: func(s string) string {
 			if s == "attention" {
 				return "Attention.forward"
@@ -552,7 +552,7 @@ func TestExpandWithoutPhases(t *testing.T) {
 			eventtest.Sort(e.rows)
 			src := eventtest.Source(eventtest.Header(e.rows), e.rows, 512)
 			if marker != "" {
-				src = testrun.Phased(t, src, step.Options{By: "nvtx"})
+				src = testrun.Phased(t, src, isolate.Options{By: "nvtx"})
 			}
 			rep, err := gap.Compute(src, gap.Options{})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -47,7 +48,7 @@ func waiting(steps int) []eventtest.Row {
 // and in its text.
 func TestSites(t *testing.T) {
 	rows := waiting(20)
-	tagged, isolated := testrun.PhasedRows(t, eventtest.Header(rows), rows, step.Options{By: step.NVTX})
+	tagged, isolated := testrun.PhasedRows(t, eventtest.Header(rows), rows, isolate.Options{By: step.NVTX})
 	rep, err := gap.Compute(eventtest.Source(tagged, isolated, 64), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestSameBytes(t *testing.T) {
 // Rows may be chosen: the first segments missing, or the window row.
 func TestChosenRows(t *testing.T) {
 	h, rows := eventtest.Decode(30)
-	tagged, isolated := testrun.PhasedRows(t, h, rows, step.Options{By: step.Allreduce})
+	tagged, isolated := testrun.PhasedRows(t, h, rows, isolate.Options{By: step.Allreduce})
 	from, segment := int64(0), int64(0)
 	for i := range isolated {
 		if r := &isolated[i]; r.Kind == event.Step && r.Step == 12 {
@@ -194,7 +195,7 @@ func TestUnrecorded(t *testing.T) {
 	span := h.Span(0)
 	span.Unrecorded = [][2]int64{{from, to}}
 	h.Reports[0].RankFacts = []event.RankFacts{{RankSpan: span, Markers: 30, Launches: 30, Kernels: 30}}
-	tagged, isolated := testrun.PhasedRows(t, h, rows, step.Options{By: step.NVTX})
+	tagged, isolated := testrun.PhasedRows(t, h, rows, isolate.Options{By: step.NVTX})
 	for _, window := range []string{gap.WindowBenchmark, gap.WindowTrace} {
 		rep, err := gap.Compute(eventtest.Source(tagged, isolated, 64), gap.Options{Window: window})
 		if err != nil {

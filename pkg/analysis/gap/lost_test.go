@@ -6,7 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
@@ -53,7 +53,7 @@ func TestLostCPUs(t *testing.T) {
 			h.Reports = append(h.Reports, event.Report{File: "other.sqlite"})
 			want = "The CPU that they lost went to thread 5 of rank 0 (49.4 % of that time). For 50.6 %"
 		}
-		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), step.Options{By: "nvtx"}), gap.Options{})
+		rep, err := gap.Compute(testrun.Phased(t, eventtest.Source(h, rows, 512), isolate.Options{By: "nvtx"}), gap.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestLostCPUsOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	rep, err := gap.Compute(testrun.Phased(t, src, step.Options{By: "nvtx"}), gap.Options{})
+	rep, err := gap.Compute(testrun.Phased(t, src, isolate.Options{By: "nvtx"}), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -376,7 +377,7 @@ func diffFigures(got, want *figures) string {
 // smallSteps finds the steps of small traces.
 func smallSteps(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
 	t.Helper()
-	return testrun.PhasedRows(t, h, rows, step.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
+	return testrun.PhasedRows(t, h, rows, isolate.Options{By: by, Gap: 15, SegmentGap: 40, BusyAll: all})
 }
 
 func TestAgainstReference(t *testing.T) {

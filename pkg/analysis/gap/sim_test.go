@@ -5,7 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
@@ -156,7 +156,7 @@ func TestStragglerOfTwoRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	rep, err := gap.Compute(testrun.Phased(t, r, step.Options{}), gap.Options{})
+	rep, err := gap.Compute(testrun.Phased(t, r, isolate.Options{}), gap.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 func BenchmarkCompute(b *testing.B) {
 	h, rows := eventtest.Decode(500)
-	it, err := step.New(eventtest.Source(h, rows, event.BatchRows), step.Options{})
+	it, err := isolate.New(eventtest.Source(h, rows, event.BatchRows), isolate.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

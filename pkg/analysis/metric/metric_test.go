@@ -12,6 +12,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -21,7 +22,7 @@ import (
 // tells their phases.
 func withPhases(t *testing.T, h *event.Header, rows []eventtest.Row, by string, all bool) (*event.Header, []eventtest.Row) {
 	t.Helper()
-	return testrun.PhasedRows(t, h, rows, step.Options{
+	return testrun.PhasedRows(t, h, rows, isolate.Options{
 		By: by, Gap: 3 * eventtest.Unit, SegmentGap: 12 * eventtest.Unit, BusyAll: all,
 	})
 }

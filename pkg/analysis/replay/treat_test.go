@@ -6,7 +6,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -20,7 +20,7 @@ func hosts(t *testing.T, c sim.Config) event.Source {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	return testrun.Phased(t, r, step.Options{By: "nvtx"})
+	return testrun.Phased(t, r, isolate.Options{By: "nvtx"})
 }
 
 // TestTreatments has each way to treat a run, on runs with what it is for: the gain is what a

@@ -9,6 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -74,7 +75,7 @@ func (r *reader) mayReadAgain(h *event.Header) bool {
 	if h.LeftOut() || r.finding.none || r.finding.strict {
 		return false
 	}
-	return step.MayBeUnclear(h, r.steps())
+	return isolate.MayBeUnclear(h, r.steps())
 }
 
 // allUnclear reports whether the window rows of a stream say that no rank's steps could be

@@ -14,7 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
-	"github.com/hostbound/hostbound/pkg/trace/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
@@ -159,7 +159,7 @@ func (b *baselines) keep(runs [][]string, write func(files []string, path string
 	if held := hold(tmp); held != nil {
 		defer held.Close()
 	}
-	stopRemoving := outfile.RemoveOnSignal(tmp)
+	stopRemoving := spill.RemoveOnSignal(tmp)
 	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
 	if err := os.Mkdir(part, 0o755); err != nil {
 		return err

@@ -37,7 +37,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
-	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -110,7 +110,7 @@ func (p *Plan) upstream(err error) error {
 // advise adds to the error that no steps can be identified what this command, or else
 // verdict, does without them.
 func (p *Plan) advise(err error) error {
-	var none *step.NotFound
+	var none *isolate.NotFound
 	if errors.As(err, &none) {
 		name := "verdict"
 		if p.Has(strictFlag.Name) {

@@ -8,6 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 )
 
 // noIsolation is the value of --by that leaves steps out.
@@ -61,17 +62,17 @@ var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 if no steps 
 
 // finding is how steps are found, as flags say.
 type finding struct {
-	opt     step.Options // of what finds them
-	none    bool         // they are left out: the whole trace is wanted
-	trace   bool         // so are figures of it, where steps were not asked for
-	busyAll bool         // copies and memsets count as GPU activity
-	strict  bool         // an analysis does not do without steps
-	pause   int64        // how long no GPU works before what the host does decides whether steps go on; 0: it never does
+	opt     isolate.Options // of what finds them
+	none    bool            // they are left out: the whole trace is wanted
+	trace   bool            // so are figures of it, where steps were not asked for
+	busyAll bool            // copies and memsets count as GPU activity
+	strict  bool            // an analysis does not do without steps
+	pause   int64           // how long no GPU works before what the host does decides whether steps go on; 0: it never does
 }
 
 func newFinding(c *cli.Call) finding {
 	f := finding{
-		opt:     step.Options{By: c.String("by"), SegmentGap: int64(c.Duration("segment-gap")), Marker: c.String("marker")},
+		opt:     isolate.Options{By: c.String("by"), SegmentGap: int64(c.Duration("segment-gap")), Marker: c.String("marker")},
 		none:    c.String("by") == noIsolation,
 		trace:   c.String("window") == metric.WindowTrace && !c.IsSet("by"),
 		busyAll: c.String("busy") == "all",

@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -47,10 +48,10 @@ type reader struct {
 	journal
 
 	stdin   io.Reader
-	input   *keptInput     // standard input that may have to be read again, nil where not
-	noSteps bool           // none could be identified
-	leave   []int32        // ranks of which that is so, in an analysis that must know it before it begins
-	unclear *step.NotFound // why there are no steps, where that turns out at the end; nil where there are
+	input   *keptInput        // standard input that may have to be read again, nil where not
+	noSteps bool              // none could be identified
+	leave   []int32           // ranks of which that is so, in an analysis that must know it before it begins
+	unclear *isolate.NotFound // why there are no steps, where that turns out at the end; nil where there are
 }
 
 // read is a reader of an input.
@@ -138,7 +139,7 @@ func (r *reader) options() *source.Options {
 // header.
 func (r *reader) columnsOf(h *event.Header) event.Set {
 	if r.columns != 0 && source.StageOf(h) == source.Raw {
-		return r.columns | step.Columns(h, r.steps())
+		return r.columns | isolate.Columns(h, r.steps())
 	}
 	return r.columns
 }
@@ -151,7 +152,7 @@ func (r *reader) launchedOf(h *event.Header) (event.Class, bool) {
 	if r.columns == 0 || r.columns&launch != 0 {
 		return 0, false
 	}
-	return step.Launched(h, r.steps())
+	return isolate.Launched(h, r.steps())
 }
 
 // classesOf returns the classes of API calls and NVTX ranges that are read of rows that
@@ -162,7 +163,7 @@ func (r *reader) classesOf(h *event.Header) (event.ClassSet, bool) {
 		return 0, false
 	}
 	measured, few := r.classes(h)
-	stepping, fewer := step.HostClasses(h, r.steps())
+	stepping, fewer := isolate.HostClasses(h, r.steps())
 	return measured | stepping, few && fewer
 }
 
@@ -185,7 +186,7 @@ func (r *reader) notEmpty(chosen event.Source) event.Source {
 }
 
 // steps are the settings that say how to find steps.
-func (r *reader) steps() step.Options {
+func (r *reader) steps() isolate.Options {
 	opt := r.finding.opt
 	opt.Log, opt.Warn = r.Log, r.Warn
 	return opt
@@ -262,8 +263,8 @@ func (r *reader) isolate(src event.Source) (event.Source, error) {
 		opt.Unclear = r.withoutSteps
 	}
 	opt.Apart, opt.Leave = (r.apart || onePass) && !r.finding.strict, r.leave
-	isolated, err := step.New(src, opt)
-	if none := (*step.NotFound)(nil); onePass && !r.finding.trace && errors.As(err, &none) {
+	isolated, err := isolate.New(src, opt)
+	if none := (*isolate.NotFound)(nil); onePass && !r.finding.trace && errors.As(err, &none) {
 		r.withoutSteps(none)
 		return step.Without(src), nil
 	}
@@ -287,7 +288,7 @@ const wholeTrace = ": the figures are of the whole trace"
 
 // without says whether an analysis can go on though finding steps ended with an error.
 func (r *reader) without(src event.Source, err error) error {
-	var none *step.NotFound
+	var none *isolate.NotFound
 	switch {
 	case !errors.As(err, &none):
 	case r.finding.trace:
@@ -301,7 +302,7 @@ func (r *reader) without(src event.Source, err error) error {
 
 // doWithout reports whether the whole trace will do where no steps can be identified,
 // and says that it does.
-func (r *reader) doWithout(none *step.NotFound) bool {
+func (r *reader) doWithout(none *isolate.NotFound) bool {
 	if !r.whole || r.finding.strict {
 		return false
 	}
@@ -312,7 +313,7 @@ func (r *reader) doWithout(none *step.NotFound) bool {
 
 // withoutSteps notes that steps cannot be identified, which is in every report from here
 // on. What was said of them before is of no interest any more.
-func (r *reader) withoutSteps(none *step.NotFound) {
+func (r *reader) withoutSteps(none *isolate.NotFound) {
 	r.call.Told(r.own)
 	r.unclear, r.own = none, nil
 	r.Warn(none.Msg + wholeTrace)
@@ -329,7 +330,7 @@ func (r *reader) orWhole(run func() error) error {
 		return err
 	}
 	err = run()
-	var none *step.NotFound
+	var none *isolate.NotFound
 	var unclear *step.Unclear
 	switch {
 	case errors.As(err, &none), errors.As(err, &unclear):
@@ -345,7 +346,7 @@ func (r *reader) orWhole(run func() error) error {
 		r.noSteps = true
 	case len(none.Ranks) > 0 && !r.finding.strict:
 		r.leave = none.Ranks
-		r.Warn(none.Msg + step.LeftOut)
+		r.Warn(none.Msg + isolate.LeftOut)
 	case !r.doWithout(none):
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/format/parquet"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/outfile"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Options are choices of a Writer.
@@ -54,7 +54,7 @@ type Writer struct {
 type part struct {
 	path    string
 	rank    int32 // noRank for none
-	file    *outfile.File
+	file    *spill.File
 	out     *parquet.Writer
 	windows bool // the window rows have begun
 }
@@ -102,7 +102,7 @@ func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
 	if w.set != nil {
 		within = w.set.dir
 	}
-	file, err := outfile.Create(path, within)
+	file, err := spill.CreateFile(path, within)
 	if err != nil {
 		return nil, err
 	}

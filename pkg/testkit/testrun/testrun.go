@@ -15,6 +15,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/step/isolate"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -130,13 +131,13 @@ func Open(t testing.TB, by string, paths ...string) event.Source {
 	if by == "none" {
 		return r
 	}
-	return Phased(t, r, step.Options{By: by})
+	return Phased(t, r, isolate.Options{By: by})
 }
 
 // Phased returns events with steps and phases.
-func Phased(t testing.TB, src event.Source, opt step.Options) event.Source {
+func Phased(t testing.TB, src event.Source, opt isolate.Options) event.Source {
 	t.Helper()
-	isolated, err := step.New(src, opt)
+	isolated, err := isolate.New(src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func Phased(t testing.TB, src event.Source, opt step.Options) event.Source {
 }
 
 // PhasedRows returns rows with steps and phases.
-func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt step.Options) (*event.Header, []eventtest.Row) {
+func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt isolate.Options) (*event.Header, []eventtest.Row) {
 	t.Helper()
 	src := Phased(t, eventtest.Source(h, rows, 100), opt)
 	out, err := eventtest.Collect(src)

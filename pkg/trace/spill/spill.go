@@ -1,5 +1,5 @@
-// Package spill puts rows of whole numbers in order that may be more than
-// memory holds.
+// Package spill is what goes to disk: it puts rows of whole numbers in order that
+// may be more than memory holds, and writes files that appear whole or not at all (File).
 //
 // Rows come as columns, some ten thousand at a time, and are written as a run:
 // sorted by its maker, cut into blocks of at most BlockRows rows and each column

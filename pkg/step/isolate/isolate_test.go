@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -52,7 +53,7 @@ func TestAgainstReference(t *testing.T) {
 	for seed := range seeds {
 		h, rows := eventtest.Random(seed)
 		h.Reports = noGraphs(h.Reports)
-		for _, by := range []string{Allreduce, NVTX, Graph} {
+		for _, by := range []string{step.Allreduce, step.NVTX, step.Graph} {
 			opt := testOptions(by, seed%4 == 0)
 			want := reference(rows, opt)
 			for _, batch := range eventtest.BatchSizes(seed / 4) {
@@ -108,7 +109,7 @@ func TestInterleavedRanks(t *testing.T) {
 		slices.SortStableFunc(mixed, func(a, b eventtest.Row) int {
 			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End-b.Start, a.End-a.Start))
 		})
-		opt := testOptions(Methods[1+seed%3], false)
+		opt := testOptions(step.Methods[1+seed%3], false)
 		want := isolate(t, h, rows, opt, 64)
 		if d := diff(isolate(t, h, mixed, opt, 7), want); d != "" {
 			t.Fatalf("seed %d: %s", seed, d)
@@ -129,7 +130,7 @@ func TestRanksStayTogether(t *testing.T) {
 			rows = append(rows, r)
 		}
 	}
-	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: Allreduce, Gap: DefaultGap})
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: step.Allreduce, Gap: step.DefaultGap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestLatency(t *testing.T) {
 	}
 	for name, rows := range map[string][]eventtest.Row{"apart": apart, "mixed": mixed} {
 		src := &counter{Source: eventtest.Source(eventtest.Header(rows), rows, 1000)}
-		it, err := New(src, Options{By: NVTX})
+		it, err := New(src, Options{By: step.NVTX})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +211,7 @@ func TestTornRank(t *testing.T) {
 	for i := range int64(200_000) {
 		rows = append(rows, eventtest.New(event.Kernel, int32(i/80_000)%2, i, i+1, "k"))
 	}
-	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: NVTX})
+	it, err := New(eventtest.Source(eventtest.Header(rows), rows, event.BatchRows), Options{By: step.NVTX})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestTornRank(t *testing.T) {
 func TestUnsorted(t *testing.T) {
 	rows := []eventtest.Row{eventtest.New(event.Kernel, 0, 5, 6, "k"), eventtest.New(event.Kernel, 0, 4, 6, "k")}
 	for _, batch := range []int{1, 2} {
-		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: NVTX})
+		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: step.NVTX})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,19 +246,19 @@ func TestChoose(t *testing.T) {
 		header     *event.Header
 		want, err  string
 	}{
-		{by: Auto, header: header(counts{"allreduce": 3, "step": 2}, nil), want: Allreduce},
-		{by: "", header: header(counts{"allreduce": 3, "step": 2}, counts{"graph": 1}), want: NVTX},
-		{by: Auto, header: header(counts{"step": 2, "graph_launch": 1}, nil), want: NVTX},
-		{by: Auto, header: header(counts{"graph_launch": 1}, nil), want: Graph},
-		{by: Auto, header: header(counts{"graph_launch": 1}, counts{"nvtx": 1}), marker: "x", want: NVTX},
-		{by: Auto, header: only(header(counts{"graph_launch": 1}, nil)), want: Graph},
-		{by: Auto, header: only(header(counts{"graph_launch": 25}, nil)), err: "pieces of the only forward step"},
-		{by: Graph, header: only(header(counts{"graph_launch": 25}, nil)), want: Graph},
-		{by: Auto, header: header(nil, nil), err: "could not find inference steps"},
-		{by: Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hide the all-reduce kernels"},
-		{by: Graph, header: header(nil, nil), want: Graph},
+		{by: step.Auto, header: header(counts{"allreduce": 3, "step": 2}, nil), want: step.Allreduce},
+		{by: "", header: header(counts{"allreduce": 3, "step": 2}, counts{"graph": 1}), want: step.NVTX},
+		{by: step.Auto, header: header(counts{"step": 2, "graph_launch": 1}, nil), want: step.NVTX},
+		{by: step.Auto, header: header(counts{"graph_launch": 1}, nil), want: step.Graph},
+		{by: step.Auto, header: header(counts{"graph_launch": 1}, counts{"nvtx": 1}), marker: "x", want: step.NVTX},
+		{by: step.Auto, header: only(header(counts{"graph_launch": 1}, nil)), want: step.Graph},
+		{by: step.Auto, header: only(header(counts{"graph_launch": 25}, nil)), err: "pieces of the only forward step"},
+		{by: step.Graph, header: only(header(counts{"graph_launch": 25}, nil)), want: step.Graph},
+		{by: step.Auto, header: header(nil, nil), err: "could not find inference steps"},
+		{by: step.Allreduce, header: header(counts{"allreduce": 3}, counts{"graph": 1}), err: "hide the all-reduce kernels"},
+		{by: step.Graph, header: header(nil, nil), want: step.Graph},
 		{by: "magic", header: header(nil, nil), err: "unknown method"},
-		{by: NVTX, marker: "(", header: header(nil, nil), err: "marker expression"},
+		{by: step.NVTX, marker: "(", header: header(nil, nil), err: "marker expression"},
 	}
 	for _, test := range tests {
 		var said []string
@@ -278,7 +279,7 @@ func TestChoose(t *testing.T) {
 		if got := it.Header().Isolation.Method; got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
-		if (test.by == Auto || test.by == "") && (len(said) != 1 || !strings.HasPrefix(said[0], "using ") || !strings.Contains(said[0], "to find steps (--by "+test.want+")")) {
+		if (test.by == step.Auto || test.by == "") && (len(said) != 1 || !strings.HasPrefix(said[0], "using ") || !strings.Contains(said[0], "to find steps (--by "+test.want+")")) {
 			t.Errorf("%+v: said %q", test, said)
 		}
 	}
@@ -345,11 +346,11 @@ func (ref *referenceRank) find() {
 	for again := true; again; {
 		ref.steps, ref.pauses, again = nil, nil, false
 		switch ref.opt.By {
-		case Allreduce:
+		case step.Allreduce:
 			ref.byAllreduce()
-		case NVTX:
+		case step.NVTX:
 			ref.byNVTX()
-		case Graph:
+		case step.Graph:
 			ref.byGraph()
 		}
 		for _, p := range ref.pauses {
@@ -721,7 +722,7 @@ func TestProlongedStep(t *testing.T) {
 	}
 	rows = append(rows, mark(30_000, 50_000, 2), mark(60_000, 70_000, 3), mark(100_000, 300_000, 1), mark(100_001, 400_000, 2))
 	for _, batch := range []int{1, 100, event.BatchRows, 30_000} {
-		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: NVTX})
+		it, err := New(eventtest.Source(eventtest.Header(rows), rows, batch), Options{By: step.NVTX})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -827,28 +828,28 @@ func TestWarnings(t *testing.T) {
 		by   string
 		want []string
 	}{
-		{"half", half, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 4 forward-step markers"}},
-		{"double", double, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 18 forward-step markers"}},
-		{"torn", rows, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
-		{"leading", leading, Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
-		{"lost", lostPrefill(), NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; if several threads have markers"}},
-		{"alternate", alternate(replaysOf(20, 4_000_000, 0)), NVTX, []string{"rank 0 has 10 steps by nvtx, but 20 forward passes by their launches"}},
-		{"pauses", apart(replaysOf(20, 4_000_000, 0)), NVTX, []string{"rank 0 has too few steps (20; 5 of one size needed)"}},
-		{"ahead", replaysOf(20, 20_000_000, 0), NVTX, []string{"the host of rank 0 runs ahead of its GPU, which finishes 15.9 ms after the last marker of a window of 3.90 ms: "}},
-		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), NVTX, nil},
-		{"ahead in few", replaysOf(4, 4_000_000, 0), NVTX, []string{"rank 0 has too few steps"}},
-		{"a step ahead", replaysOf(20, 4_200_000, 0), NVTX, nil},
-		{"few", rows[:3], Allreduce, []string{"rank 0 has too few steps (2; 5 of one size needed): all are used, warm-up included", "rank 0 has 2 steps by allreduce, but 1"}},
-		{"twice", twice(), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
-		{"beside the launching thread", besideThread(1000), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
-		{"across threads", besideThread(60), NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
-		{"two engines", engines(4), NVTX, []string{"rank 0 has 16 steps by nvtx, but 20 markers, counting simultaneous ones of other threads"}},
-		{"a thread for each GPU", engines(10), NVTX, nil},
-		{"none", rows, Graph, []string{"no steps at all: no rank has a recorded replay"}},
-		{"uneven", unevenSegment(), Allreduce, []string{"only 5 of 12 steps of rank 0 are analysed: pauses of up to 210 ms split them into 2 segments", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
-		{"stalls", stalls(), Allreduce, []string{"only 6 of 18 steps of rank 0 are analysed: pauses of up to 200 ms split them into 3 segments; to treat pauses as stalls: --segment-gap 399ms"}},
-		{"some", append(slices.Clone(rows), other), NVTX, []string{"rank 1 has no steps"}},
-		{"empty", nil, NVTX, []string{"no steps at all"}},
+		{"half", half, step.Allreduce, []string{"rank 0 has 10 steps by allreduce, but 4 forward-step markers"}},
+		{"double", double, step.Allreduce, []string{"rank 0 has 10 steps by allreduce, but 18 forward-step markers"}},
+		{"torn", rows, step.Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
+		{"leading", leading, step.Allreduce, []string{"rank 0 has 10 steps by allreduce, but 9 forward-step markers"}},
+		{"lost", lostPrefill(), step.NVTX, []string{"rank 0 has 28 steps by nvtx, but 31 forward passes by their launches: steps may be split or merged; if several threads have markers"}},
+		{"alternate", alternate(replaysOf(20, 4_000_000, 0)), step.NVTX, []string{"rank 0 has 10 steps by nvtx, but 20 forward passes by their launches"}},
+		{"pauses", apart(replaysOf(20, 4_000_000, 0)), step.NVTX, []string{"rank 0 has too few steps (20; 5 of one size needed)"}},
+		{"ahead", replaysOf(20, 20_000_000, 0), step.NVTX, []string{"the host of rank 0 runs ahead of its GPU, which finishes 15.9 ms after the last marker of a window of 3.90 ms: "}},
+		{"ahead at a prefill", replaysOf(20, 20_000_000, 1), step.NVTX, nil},
+		{"ahead in few", replaysOf(4, 4_000_000, 0), step.NVTX, []string{"rank 0 has too few steps"}},
+		{"a step ahead", replaysOf(20, 4_200_000, 0), step.NVTX, nil},
+		{"few", rows[:3], step.Allreduce, []string{"rank 0 has too few steps (2; 5 of one size needed): all are used, warm-up included", "rank 0 has 2 steps by allreduce, but 1"}},
+		{"twice", twice(), step.NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
+		{"beside the launching thread", besideThread(1000), step.NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
+		{"across threads", besideThread(60), step.NVTX, []string{"rank 0 has 20 steps by nvtx, but 10 forward passes by their launches"}},
+		{"two engines", engines(4), step.NVTX, []string{"rank 0 has 16 steps by nvtx, but 20 markers, counting simultaneous ones of other threads"}},
+		{"a thread for each GPU", engines(10), step.NVTX, nil},
+		{"none", rows, step.Graph, []string{"no steps at all: no rank has a recorded replay"}},
+		{"uneven", unevenSegment(), step.Allreduce, []string{"only 5 of 12 steps of rank 0 are analysed: pauses of up to 210 ms split them into 2 segments", "rank 0 has 12 steps by allreduce, but 16 forward passes by their all-reduce kernels"}},
+		{"stalls", stalls(), step.Allreduce, []string{"only 6 of 18 steps of rank 0 are analysed: pauses of up to 200 ms split them into 3 segments; to treat pauses as stalls: --segment-gap 399ms"}},
+		{"some", append(slices.Clone(rows), other), step.NVTX, []string{"rank 1 has no steps"}},
+		{"empty", nil, step.NVTX, []string{"no steps at all"}},
 	}
 	for _, test := range tests {
 		var said []string
@@ -992,11 +993,11 @@ func twice() (rows []eventtest.Row) {
 
 func TestNotTwice(t *testing.T) {
 	h := &event.Header{Columns: event.BaseCols, Isolation: &event.Isolation{}}
-	if _, err := New(eventtest.Source(h, nil, 1), Options{By: NVTX}); err == nil || !strings.Contains(err.Error(), "steps already") {
+	if _, err := New(eventtest.Source(h, nil, 1), Options{By: step.NVTX}); err == nil || !strings.Contains(err.Error(), "steps already") {
 		t.Errorf("error %v", err)
 	}
 	h = &event.Header{Columns: event.BaseCols &^ (1 << event.ColRank)}
-	if _, err := New(eventtest.Source(h, nil, 1), Options{By: NVTX}); err == nil || !strings.Contains(err.Error(), "no column rank") {
+	if _, err := New(eventtest.Source(h, nil, 1), Options{By: step.NVTX}); err == nil || !strings.Contains(err.Error(), "no column rank") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,6 +1,9 @@
-package step
+package isolate
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // observe uses row k, at which scan stopped; the rows from from to k are not in
 // the output yet. It returns the first row that still is not.
@@ -12,11 +15,11 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 		if classed || r.plan.custom {
 			return r.observeMarker(b, from, k)
 		}
-	case r.plan.method == Graph && kind.IsGPU() && isReplay(b, k):
+	case r.plan.method == step.Graph && kind.IsGPU() && isReplay(b, k):
 		return replayed{r}.observeReplay(b, from, k)
-	case r.plan.method == Graph && kind == event.Kernel && r.rule != nil:
+	case r.plan.method == step.Graph && kind == event.Kernel && r.rule != nil:
 		return replayed{r}.observeEager(b, from, k)
-	case r.plan.method == Graph:
+	case r.plan.method == step.Graph:
 		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != event.Allreduce):
 		unmarked{r}.observeEvidence(b, k)
@@ -41,7 +44,7 @@ func (r *rank) observeMarker(b *event.Batch, from, k int) int {
 	thread, _ := b.Thread.Get(k)
 	id, fresh := r.markers.add(start, end, number, thread, text)
 	r.started = min(r.started, start)
-	if r.plan.method != NVTX {
+	if r.plan.method != step.NVTX {
 		return from
 	}
 	prolonged := !fresh && r.prolong(id, min(end, r.border))

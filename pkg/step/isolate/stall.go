@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -78,7 +79,7 @@ func activityOf(b *event.Batch, i int) activity {
 			return inCall
 		}
 	case event.OS:
-		if classed && class != event.OSJoin && WaitsForOthers.Has(class) {
+		if classed && class != event.OSJoin && step.WaitsForOthers.Has(class) {
 			return waiting
 		}
 		return inCall

@@ -1,9 +1,10 @@
-package step
+package isolate
 
 import (
 	"fmt"
 	"math"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -119,7 +120,7 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r.passBorders(none)
 	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
 		for i, n := range report.Ranks {
-			if n == id && plan.method == Allreduce {
+			if n == id && plan.method == step.Allreduce {
 				r.device = report.AllreduceDevices[i]
 			}
 		}
@@ -169,7 +170,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	}
 	first, from := i, i // from: the first row that is not in the output yet
 	for i < j {
-		if r.plan.method == Graph && (unmarked{r}).learns() { // from what is before the first pass on
+		if r.plan.method == step.Graph && (unmarked{r}).learns() { // from what is before the first pass on
 			unmarked{r}.learn(b, i)
 			r.wait(b, from, i, starts[i])
 			return i, nil
@@ -232,7 +233,7 @@ func (r *rank) countKernels(b *event.Batch, i, k int) {
 }
 
 // structured says whether the structure of collectives tells the open segment's steps.
-func (r *rank) structured() bool { return r.rule != nil && r.plan.method == Allreduce }
+func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
 
 // wait puts rows from to j into the output, but for those that start at t, which
 // wait for what comes.
@@ -278,7 +279,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
 	p := r.plan
 	want, busy := &r.want, p.busy
-	calls := p.method == NVTX
+	calls := p.method == step.NVTX
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
 	stop := end
@@ -379,12 +380,12 @@ func (r *rank) endStep(end, next int64) {
 	}
 	old := 0
 	switch r.plan.method {
-	case NVTX:
+	case step.NVTX:
 		r.recent = append(r.recent, r.step)
-		for old < len(r.recent) && end-r.recent[old].start > MergeMarkers {
+		for old < len(r.recent) && end-r.recent[old].start > step.MergeMarkers {
 			old++
 		}
-	case Graph:
+	case step.Graph:
 		replayed{r}.markEager()
 		r.recent = append(r.recent, r.step)
 		old = max(0, len(r.recent)-maxReplays)
@@ -401,7 +402,7 @@ func (r *rank) closeSegment(t int64) {
 		r.endStep(r.segments[len(r.segments)-1].end, t)
 		r.unclear = append(r.unclear, r.whyUnclear())
 	}
-	if r.plan.method == NVTX && r.outside.drains() && !r.step.context {
+	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
 	r.open, r.limit, r.pause.from, r.doubts.all = false, never, never, nil

@@ -1,4 +1,4 @@
-package outfile
+package spill
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ import (
 // TestKilled ends a process while it writes a file, of which nothing may be left: of one
 // without a name whatever ends it, of a hidden one where the process is told to.
 func TestKilled(t *testing.T) {
-	begin := map[string]func(string, string) (*File, error){"Create": Create, "hidden": hidden}
+	begin := map[string]func(string, string) (*File, error){"Create": CreateFile, "hidden": hidden}
 	if path := os.Getenv("HOSTBOUND_TEST_WRITE"); path != "" {
 		if os.Getenv("HOSTBOUND_TEST_HOW") == "folder" {
 			fillFolder(path)
@@ -89,7 +89,7 @@ func killed(t *testing.T, how string, by os.Signal) {
 // TestCommit replaces a file in one step, keeps its permissions and owner, makes folders, and leaves
 // nothing of what was given up; errors name the file that was asked for.
 func TestCommit(t *testing.T) {
-	for how, begin := range map[string]func(string, string) (*File, error){"Create": Create, "hidden": hidden} {
+	for how, begin := range map[string]func(string, string) (*File, error){"Create": CreateFile, "hidden": hidden} {
 		dir, given := t.TempDir(), false
 		for k, path := range []string{filepath.Join(dir, "a"), filepath.Join(dir, "a"), filepath.Join(dir, "sub", "b")} {
 			f, err := begin(path, dir)

@@ -1,9 +1,10 @@
-package step
+package isolate
 
 import (
 	"io"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -14,7 +15,7 @@ func BenchmarkIsolate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, by := range Methods[1:] {
+	for _, by := range step.Methods[1:] {
 		b.Run(by, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -25,7 +26,7 @@ type ended struct{ *rank }
 func (r ended) window() window {
 	w := window{size: int64(commonSize(r.sizes)), segment: -1}
 	for i := range r.segments {
-		if odd, steps := r.odd(&w, i); steps >= MinSteps && mostOf(steps-odd, steps) {
+		if odd, steps := r.odd(&w, i); steps >= step.MinSteps && mostOf(steps-odd, steps) {
 			w.segment, w.steps = i, steps
 		}
 	}
@@ -176,9 +177,9 @@ func (r ended) addRow(b *event.Batch, w *window) int {
 // nothing says what was looked for in vain.
 func (it *Isolator) nothing() string {
 	switch it.plan.method {
-	case Allreduce:
+	case step.Allreduce:
 		return "no rank has an all-reduce kernel"
-	case NVTX:
+	case step.NVTX:
 		return "no rank has a forward-step marker"
 	}
 	return "no rank has a recorded replay of a CUDA graph"
@@ -190,7 +191,7 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 	switch {
 	case w.segment < 0:
 		r.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included",
-			r.id, len(r.sizes), MinSteps)
+			r.id, len(r.sizes), step.MinSteps)
 	case !mostOf(w.steps, len(r.sizes)):
 		say := fmt.Sprintf("only %[2]d of %[3]d steps of rank %[1]d are analysed:", r.id, w.steps, len(r.sizes))
 		if pause := r.longestPause(); pause > 0 {
@@ -220,9 +221,9 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 func (r ended) check(w *window) *NotFound {
 	var none *NotFound
 	switch {
-	case r.plan.method == NVTX:
+	case r.plan.method == step.NVTX:
 		r.checkAhead(w)
-	case r.plan.method == Graph || r.markers.ids == 0:
+	case r.plan.method == step.Graph || r.markers.ids == 0:
 		none = r.checkUnmarked(w)
 	}
 	if none == nil {
@@ -246,7 +247,7 @@ func (r ended) checkAhead(w *window) {
 	for i, seg := range r.segments {
 		n := int64(len(r.sizesOf(i)))
 		late, length := seg.drained-seg.end, seg.end-seg.start
-		if w.segment >= 0 && i != w.segment || n < MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
+		if w.segment >= 0 && i != w.segment || n < step.MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
 			continue
 		}
 		r.warn("the host of rank %d runs ahead of its GPU, which finishes %s after the last marker of a window of %s: "+
@@ -262,7 +263,7 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 	why := r.notClear(w.segment)
 	switch n := r.unclearSegments(w); {
 	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
-	case why != "" && r.plan.method == Graph:
+	case why != "" && r.plan.method == step.Graph:
 		r.warn("rank %d: %s", r.id, why)
 	case why != "":
 		return &NotFound{

@@ -1,4 +1,4 @@
-package outfile
+package spill
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestLink(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"new", "replaced"} {
-		f, err := Create(filepath.Join(dir, "d"), "")
+		f, err := CreateFile(filepath.Join(dir, "d"), "")
 		if err != nil {
 			t.Fatal(err)
 		}

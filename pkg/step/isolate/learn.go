@@ -1,6 +1,9 @@
-package step
+package isolate
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // learner holds back the rows of a rank without markers, from a collective on,
 // until it is known how to identify steps: to the end of the segment, or where
@@ -27,15 +30,15 @@ func (r unmarked) learns() bool {
 	switch {
 	case r.rule != nil, r.replaying:
 		return false
-	case r.plan.method == Graph:
+	case r.plan.method == step.Graph:
 		return true
 	}
-	return r.plan.method == Allreduce && !r.plan.gapsAlone && !r.marked && r.markers.ids == 0
+	return r.plan.method == step.Allreduce && !r.plan.gapsAlone && !r.marked && r.markers.ids == 0
 }
 
 // learn begins to learn with row k, a collective, or by graph any row.
 func (r unmarked) learn(b *event.Batch, k int) {
-	if r.device < 0 && r.plan.method == Allreduce {
+	if r.device < 0 && r.plan.method == step.Allreduce {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
@@ -81,7 +84,7 @@ func (l *learner) decides(r *rank) bool {
 	l.find(r)
 	u := l.rule
 	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
-	silent := r.plan.method == Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
+	silent := r.plan.method == step.Graph && u.silent && len(l.run.ends) >= minRepetitions*maxLag
 	return silent || u.why == "" && u.groups >= minGroups
 }
 
@@ -113,7 +116,7 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 	}
 	switch b.Kind.Values[k] {
 	case event.NVTX:
-		if r.plan.method != Graph && (class == event.StepMarker || r.plan.custom) {
+		if r.plan.method != step.Graph && (class == event.StepMarker || r.plan.custom) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 	case event.Kernel, event.Graph:
@@ -130,11 +133,11 @@ func (l *learner) row(r *rank, b *event.Batch, k int) {
 
 // kernel uses a kernel of the device.
 func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
-	if r.plan.method == Graph && isReplay(b, k) {
+	if r.plan.method == step.Graph && isReplay(b, k) {
 		l.replay(r, b, k)
 		return
 	}
-	if r.plan.method == Graph || class != event.Allreduce {
+	if r.plan.method == step.Graph || class != event.Allreduce {
 		l.run.add(r.context.names.token(&b.Name, k), class)
 		return
 	}

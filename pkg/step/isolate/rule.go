@@ -1,6 +1,7 @@
-package step
+package isolate
 
 import (
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -201,7 +202,7 @@ func (r unmarked) beginsWithKernel(b *event.Batch, k int) bool {
 // boundary says whether the rule has a step begin with the collective in row k.
 func (r unmarked) boundary(b *event.Batch, k int) bool {
 	var tokens []int32
-	if r.plan.method == Graph {
+	if r.plan.method == step.Graph {
 		tokens = r.context.launched(b, k)
 	} else {
 		tokens = r.context.collective(b, k)
@@ -236,7 +237,7 @@ func cycle(u *rule) *rule {
 
 // setRule sets the rule of the segment that begins.
 func (r unmarked) setRule(u *rule) {
-	if r.plan.method == Graph {
+	if r.plan.method == step.Graph {
 		u = cycle(u)
 	}
 	r.rule, r.want = u, r.plan.want

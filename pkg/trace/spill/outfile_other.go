@@ -1,6 +1,6 @@
 //go:build !linux
 
-package outfile
+package spill
 
 // unnamed begins a file without a name, which this system does not have.
 func unnamed(string, string) (*File, error) { return nil, nil }

@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -58,7 +59,7 @@ func TestUnrecorded(t *testing.T) {
 	h.Reports[0].RankFacts = []event.RankFacts{{
 		Rank: 0, Markers: 16, Allreduces: 64, RankSpan: event.RankSpan{Unrecorded: [][2]int64{{stop, start}}},
 	}}
-	for _, by := range []string{Allreduce, NVTX} {
+	for _, by := range []string{step.Allreduce, step.NVTX} {
 		steps, w := stepsOf(t, h, rows, Options{By: by}, 0)
 		if len(steps) != 16 {
 			t.Fatalf("by %s: %d steps", by, len(steps))
@@ -68,7 +69,7 @@ func TestUnrecorded(t *testing.T) {
 				t.Errorf("by %s: step %d from %d to %d in segment %d", by, i, s.Start, s.End, s.Segment)
 			}
 		}
-		if last := steps[7]; by == Allreduce && last.End != stop {
+		if last := steps[7]; by == step.Allreduce && last.End != stop {
 			t.Errorf("the step before the border ends at %d, want %d", last.End, stop)
 		}
 		if w.Segment != 1 || w.Start < start || w.Step != 16 {
@@ -89,7 +90,7 @@ func TestUnrecordedWindow(t *testing.T) {
 		Rank: 0, Markers: 18, Allreduces: 72, RankSpan: event.RankSpan{Unrecorded: [][2]int64{{stop, start}}},
 	}}
 	var said []string
-	_, w := stepsOf(t, h, rows, Options{By: NVTX, Log: func(s string) { said = append(said, s) }}, 0)
+	_, w := stepsOf(t, h, rows, Options{By: step.NVTX, Log: func(s string) { said = append(said, s) }}, 0)
 	want := "only 6 of 18 steps of rank 0 are analysed: unrecorded time splits them into 2 segments"
 	if w.Segment != 1 || len(said) != 1 || said[0] != want {
 		t.Errorf("window %+v, said %q, want %q", w, said, want)
@@ -100,7 +101,7 @@ func TestUnrecordedWindow(t *testing.T) {
 // comes.
 func TestOutsideMarkers(t *testing.T) {
 	rows := marked(0, 10, 40_000_000, event.Allreduce)
-	steps, w := stepsOf(t, eventtest.Header(rows), rows, Options{By: Allreduce}, 0)
+	steps, w := stepsOf(t, eventtest.Header(rows), rows, Options{By: step.Allreduce}, 0)
 	if len(steps) != 10 || w.Size != 4 {
 		t.Errorf("%d steps of %d kernels, want 10 of 4", len(steps), w.Size)
 	}
@@ -112,7 +113,7 @@ func TestPipelineStage(t *testing.T) {
 	h := eventtest.Header(rows)
 	h.Reports[0].RankFacts = []event.RankFacts{{Rank: 0, Markers: 10, Allreduces: 40}, {Rank: 1, Markers: 10}}
 	var said []string
-	opt := Options{By: Allreduce, Log: func(s string) { said = append(said, s) }}
+	opt := Options{By: step.Allreduce, Log: func(s string) { said = append(said, s) }}
 	steps, w := stepsOf(t, h, rows, opt, 1)
 	if len(steps) != 10 || w.Size != 1 {
 		t.Errorf("%d steps, window %+v", len(steps), w)
@@ -130,7 +131,7 @@ func TestLostMarkers(t *testing.T) {
 			n += b2i(r.Kind == event.NVTX)
 			return r.Kind == event.NVTX && n%every == every/2
 		})
-		_, warnings, err := found(t, rows, Options{By: Allreduce})
+		_, warnings, err := found(t, rows, Options{By: step.Allreduce})
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], want) {
 			t.Errorf("one in %d: warnings %q, error %v", every, warnings, err)
 		}
@@ -145,7 +146,7 @@ func TestUnrecordedReplays(t *testing.T) {
 		RankFacts: []event.RankFacts{{Rank: 0, Markers: 90, Allreduces: 30, GraphLaunches: 80}},
 	}}}
 	it, err := New(eventtest.Source(h, nil, 1), Options{})
-	if err != nil || it.Header().Isolation.Method != NVTX {
+	if err != nil || it.Header().Isolation.Method != step.NVTX {
 		t.Errorf("method %+v, error %v", it.Header().Isolation, err)
 	}
 	h.Reports[0].Classes["step"], h.Reports[0].RankFacts[0].Markers = 0, 0
@@ -177,7 +178,7 @@ func TestLostMarkersByNVTX(t *testing.T) {
 			}
 		}
 		slices.SortStableFunc(all, func(a, b eventtest.Row) int { return cmp.Compare(a.Start, b.Start) })
-		_, warnings, err := found(t, all, Options{By: NVTX})
+		_, warnings, err := found(t, all, Options{By: step.NVTX})
 		if err != nil || len(warnings) != b2i(lost) {
 			t.Errorf("markers lost %v: warnings %q, error %v", lost, warnings, err)
 		}
@@ -188,7 +189,7 @@ func TestLostMarkersByNVTX(t *testing.T) {
 func TestLeadingDraft(t *testing.T) {
 	rows := marked(0, 10, 1_000_000, event.Allreduce)
 	rows = rows[4:] // the sampler's of a step before
-	steps, w := stepsOf(t, eventtest.Header(rows), rows, Options{By: Allreduce}, 0)
+	steps, w := stepsOf(t, eventtest.Header(rows), rows, Options{By: step.Allreduce}, 0)
 	if len(steps) != 9 || steps[0].Start != 1_500_000 || w.Step != 9 {
 		t.Errorf("%d steps, window %+v", len(steps), w)
 	}

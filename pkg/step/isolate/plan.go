@@ -1,9 +1,10 @@
-package step
+package isolate
 
 import (
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -17,7 +18,7 @@ func Columns(h *event.Header, opt Options) event.Set {
 // where it takes those of all GPU rows.
 func Launched(h *event.Header, opt Options) (event.Class, bool) {
 	method, _, _ := choose(h, &opt)
-	return event.Allreduce, method == Allreduce && !structured(h, &opt)
+	return event.Allreduce, method == step.Allreduce && !structured(h, &opt)
 }
 
 // HostClasses returns the classes of API calls and NVTX ranges that finding its steps looks
@@ -25,7 +26,7 @@ func Launched(h *event.Header, opt Options) (event.Class, bool) {
 // those that it is learned from.
 func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	method, _, _ := choose(h, &opt)
-	few := method == NVTX || method == Allreduce && !structured(h, &opt)
+	few := method == step.NVTX || method == step.Allreduce && !structured(h, &opt)
 	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
 }
 
@@ -33,10 +34,10 @@ func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 // cannot be identified: where structure tells them, here or where they were found before.
 func MayBeUnclear(h *event.Header, opt Options) bool {
 	if h.Isolation != nil {
-		return h.Isolation.Method == Allreduce
+		return h.Isolation.Method == step.Allreduce
 	}
 	method, _, _ := choose(h, &opt)
-	return method == Allreduce && structured(h, &opt)
+	return method == step.Allreduce && structured(h, &opt)
 }
 
 // structured says whether a rank may have to be told its steps by structure.
@@ -72,12 +73,12 @@ func columns(method string, structured bool) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
 	switch method {
-	case Allreduce:
+	case step.Allreduce:
 		if structured {
 			return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
 		}
 		return always | 1<<event.ColLaunchStart
-	case Graph:
+	case step.Graph:
 		return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
 	}
 	return always
@@ -87,17 +88,17 @@ func columns(method string, structured bool) event.Set {
 // it uses and why, to go on after "using".
 func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	switch opt.By {
-	case Allreduce:
+	case step.Allreduce:
 		if n := h.Rows(event.Graph); n > 0 {
 			return "", "", &event.Error{
 				Msg:    "graph replays recorded as a whole hide the all-reduce kernels, which can then not be used to find steps",
 				Advice: "use --by nvtx, or profile again with --cuda-graph-trace=node",
 			}
 		}
-		return Allreduce, "", nil
-	case NVTX, Graph:
+		return step.Allreduce, "", nil
+	case step.NVTX, step.Graph:
 		return opt.By, "", nil
-	case Auto, "":
+	case step.Auto, "":
 	default:
 		return "", "", &event.Error{Msg: "unknown method " + opt.By, Advice: "--by takes auto, allreduce, nvtx or graph"}
 	}
@@ -107,21 +108,21 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
 	case reduces > 0 && graphs == 0 && marked && lost > 0 && mostOf(lost, launches):
-		return NVTX, fmt.Sprintf("forward-step markers to find steps (--by nvtx): the replays of %d of %d graph launches were not recorded, "+
+		return step.NVTX, fmt.Sprintf("forward-step markers to find steps (--by nvtx): the replays of %d of %d graph launches were not recorded, "+
 			"so steps may have no all-reduce kernels", lost, launches), nil
 	case reduces > 0 && graphs == 0:
-		return Allreduce, "all-reduce kernels to find steps (--by allreduce)", nil
+		return step.Allreduce, "all-reduce kernels to find steps (--by allreduce)", nil
 	case custom:
-		return NVTX, "the ranges of --marker to find steps (--by nvtx)", nil
+		return step.NVTX, "the ranges of --marker to find steps (--by nvtx)", nil
 	case h.ClassRows(event.StepMarker) > 0:
-		return NVTX, "forward-step markers to find steps (--by nvtx): " + because(reduces), nil
+		return step.NVTX, "forward-step markers to find steps (--by nvtx): " + because(reduces), nil
 	case h.ClassRows(event.GraphLaunch) > 1 && h.StartOnly():
 		return "", "", &NotFound{
 			Msg:    "could not find inference steps: the graphs are pieces of the only forward step, the first after the profiler started",
 			Advice: "record several steps, or take each replay for one with --by graph",
 		}
 	case h.ClassRows(event.GraphLaunch) > 0:
-		return Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
+		return step.Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
 	}
 	none := &NotFound{
 		Msg:    "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
@@ -165,13 +166,13 @@ func because(reduces int64) string {
 // are its marker ranges, or else its graph replays, or else it has none.
 func (it *Isolator) planOf(id int32) (*plan, string) {
 	f := it.header.RankFacts(id)
-	if it.plan.method != Allreduce || f == nil || f.Allreduces > 0 {
+	if it.plan.method != step.Allreduce || f == nil || f.Allreduces > 0 {
 		return &it.plan, ""
 	}
-	method, how := Graph, "its graph replays"
+	method, how := step.Graph, "its graph replays"
 	switch {
 	case f.Markers > 0 || it.plan.custom:
-		method, how = NVTX, "its forward-step markers"
+		method, how = step.NVTX, "its forward-step markers"
 	case f.Replays+f.Graphs == 0:
 		return &it.plan, ""
 	}
@@ -201,7 +202,7 @@ func newPlan(method string, opt *Options) (plan, error) {
 		busy: 1<<event.Kernel | 1<<event.Graph, gapsAlone: opt.Gap > 0,
 	}
 	if p.gap <= 0 {
-		p.gap = DefaultGap
+		p.gap = step.DefaultGap
 	}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -223,9 +224,9 @@ func (p plan) of(method string) plan {
 	p.method = method
 	p.want[event.Kernel] = 0
 	switch method {
-	case Allreduce:
+	case step.Allreduce:
 		p.want[event.Kernel] = 1 << event.Allreduce
-	case Graph:
+	case step.Graph:
 		for _, kind := range event.GPUKinds {
 			if p.busy>>uint32(kind)&1 != 0 {
 				p.want[kind] = ^uint32(0)

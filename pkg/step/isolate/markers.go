@@ -1,9 +1,11 @@
-package step
+package isolate
 
 import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // markerRange is one forward-step marker range.
@@ -35,8 +37,8 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 	}
 	id, first, fresh, shared := m.ids, start, true, false
 	if number != noNumber {
-		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= MergeMarkers; i-- {
-			if r := &m.ranges[i]; r.number == number && start-r.first <= MergeMarkers {
+		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= step.MergeMarkers; i-- {
+			if r := &m.ranges[i]; r.number == number && start-r.first <= step.MergeMarkers {
 				id, first, fresh, shared = r.id, r.first, false, r.shared || r.thread != thread
 				m.shared += int64(b2n(shared && !r.shared))
 				break

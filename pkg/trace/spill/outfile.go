@@ -1,12 +1,4 @@
-// Package outfile writes files that appear whole or not at all.
-//
-// On Linux a file that is being written has no name, so that nothing of it is left
-// whatever ends the process. Where the file system has no such files (NFS, some overlays)
-// and elsewhere it has a hidden one, which is removed where the process is told to end; a
-// process that is killed leaves it. A file that is there is replaced in one step: whoever
-// reads it goes on with the old one. The new one has its permissions and, where that is
-// allowed, its owner and group, as if it had been written over.
-package outfile
+package spill
 
 import (
 	"os"
@@ -20,6 +12,13 @@ import (
 )
 
 // File is a file that has not appeared yet. Its owner calls Commit, and Abort in any case.
+//
+// On Linux it has no name until then, so that nothing of it is left whatever ends the process.
+// Where the file system has no such files (NFS, some overlays) and elsewhere it has a hidden one,
+// which is removed where the process is told to end; a process that is killed leaves it. A file
+// that is there is replaced in one step: whoever reads it goes on with the old one. The new one
+// has its permissions and, where that is allowed, its owner and group, as if it had been written
+// over.
 type File struct {
 	*os.File
 	path string
@@ -27,10 +26,10 @@ type File struct {
 	drop func()       // gives the file up
 }
 
-// Create begins a file. Until it appears it is in the folder within, "" for that of the
+// CreateFile begins a file. Until it appears it is in the folder within, "" for that of the
 // path, which must be of the same file system. The folder of the path is made
 // when the file appears. Where the path is a link what it names is replaced, not the link.
-func Create(path, within string) (*File, error) {
+func CreateFile(path, within string) (*File, error) {
 	path = follow(path, func(string) bool { return false })
 	if within == "" {
 		within = filepath.Dir(path)

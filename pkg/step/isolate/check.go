@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -21,18 +22,18 @@ func (r ended) checkCounts() {
 		}
 	}
 	shown := n + max(0, r.more) // iterations by markers
-	if m := int(r.markers.ids); m > 0 && r.plan.method != NVTX {
+	if m := int(r.markers.ids); m > 0 && r.plan.method != step.NVTX {
 		say(m, "forward-step markers")
 		shown = m
 	}
 	r.unlikeMarkers = float64(max(n-shown, shown-n)) > (1-minCover)*float64(n)
 	switch r.plan.method {
-	case NVTX:
+	case step.NVTX:
 		say(n+r.more, "forward passes by their launches")
 		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
 			say(n+shared, "markers, counting simultaneous ones of other threads")
 		}
-	case Allreduce:
+	case step.Allreduce:
 		inside := -int(r.strays)
 		for _, size := range r.sizes {
 			inside += int(size)
@@ -85,7 +86,7 @@ func (it *Isolator) checkUnlike(ranks []*rank) {
 // remedy is what tells steps apart for certain.
 func (r ended) remedy() string {
 	switch {
-	case r.plan.method == NVTX:
+	case r.plan.method == step.NVTX:
 		return "if several threads have markers, choose those of one with --marker"
 	case r.markers.ids > 0:
 		return "compare with --by nvtx"
@@ -168,7 +169,7 @@ func (o *outside) close() {
 
 // drains says whether less than another step is launched after the last marker.
 func (o *outside) drains() bool {
-	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, minForward)
+	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, step.MinForward)
 }
 
 // more returns how many more forward passes are launched than there are markers: less those in
@@ -192,11 +193,11 @@ func (o *outside) more() (n int) {
 	if usual == (launches{}) {
 		return 0
 	}
-	passes, rest := usual.kernelsAfter/max(minForward, usual.kernels), usual.kernelsAfter%max(minForward, usual.kernels)
+	passes, rest := usual.kernelsAfter/max(step.MinForward, usual.kernels), usual.kernelsAfter%max(step.MinForward, usual.kernels)
 	if usual.graphs > 0 {
-		passes, rest = usual.graphsAfter/usual.graphs, minForward
+		passes, rest = usual.graphsAfter/usual.graphs, step.MinForward
 	}
-	if passes > 0 && passes == usual.skipped || passes == 1 && rest < minForward {
+	if passes > 0 && passes == usual.skipped || passes == 1 && rest < step.MinForward {
 		n += int(passes) * len(o.markers)
 	}
 	for _, l := range o.markers {
@@ -205,7 +206,7 @@ func (o *outside) more() (n int) {
 			n--
 		case usual.graphs > 0:
 			n += parts(l.graphsAfter-usual.graphsAfter, usual.graphs)
-			n += b2n(kernels >= 2*(usual.kernels+usual.kernelsAfter)+minForward)
+			n += b2n(kernels >= 2*(usual.kernels+usual.kernelsAfter)+step.MinForward)
 		case usual.kernels > usual.kernelsAfter:
 			n += parts(kernels, usual.kernels)
 		}

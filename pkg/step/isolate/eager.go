@@ -1,6 +1,9 @@
-package step
+package isolate
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // eager finds by graph the forward passes that no replay ran. Such a pass is a step, as one
 // that is replayed: it begins with the first kernel after what a step begins with, and is one
@@ -21,7 +24,7 @@ type eager struct {
 type replayed struct{ *rank }
 
 // isForward reports whether a forward pass ran since what a step begins with.
-func (e *eager) isForward() bool { return e.kernels >= minForward }
+func (e *eager) isForward() bool { return e.kernels >= step.MinForward }
 
 // markEager gives the row of the open step, which ends, the class launch where no replay ran it.
 func (r replayed) markEager() {

@@ -1,9 +1,10 @@
-package step
+package isolate
 
 import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -38,7 +39,7 @@ func TestWholeReplays(t *testing.T) {
 	for n := 0; n < 30; n++ {
 		rows[45*n].Name = "vectorized_gather_kernel"
 	}
-	if _, warnings, err := found(t, rows, Options{By: Graph}); err != nil || len(warnings) > 0 {
+	if _, warnings, err := found(t, rows, Options{By: step.Graph}); err != nil || len(warnings) > 0 {
 		t.Errorf("%v %q", err, warnings)
 	}
 }
@@ -55,7 +56,7 @@ func TestMarkersBesideReplays(t *testing.T) {
 			}
 			all = append(all, rows[45*n:45*(n+1)]...)
 		}
-		if _, warnings, err := found(t, all, Options{By: Graph}); err != nil || len(warnings) != want {
+		if _, warnings, err := found(t, all, Options{By: step.Graph}); err != nil || len(warnings) != want {
 			t.Errorf("%d without: %v %q", without, err, warnings)
 		}
 	}
@@ -83,7 +84,7 @@ func TestDraftAfterPrefill(t *testing.T) {
 			e.wait(e.gpu)
 		}
 		eventtest.Sort(e.rows)
-		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		steps, warnings, err := found(t, e.rows, Options{By: step.Graph})
 		if err != nil || len(steps) != 48 || len(warnings) > 0 {
 			t.Errorf("every %d: %d steps, warnings %q, error %v", every, len(steps), warnings, err)
 		}
@@ -118,7 +119,7 @@ func TestPiecesAndWholeGraphs(t *testing.T) {
 			e.wait(before)
 		}
 		eventtest.Sort(e.rows)
-		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		steps, warnings, err := found(t, e.rows, Options{By: step.Graph})
 		if err != nil || len(steps) != 120 || len(warnings) > 0 {
 			t.Errorf("every %d: %d steps, warnings %q, error %v", every, len(steps), warnings, err)
 		}
@@ -146,7 +147,7 @@ func TestDraftsOfAnyNumber(t *testing.T) {
 			e.wait(e.gpu)
 		}
 		eventtest.Sort(e.rows)
-		steps, warnings, err := found(t, e.rows, Options{By: Graph})
+		steps, warnings, err := found(t, e.rows, Options{By: step.Graph})
 		want := 60
 		if wait {
 			want = n
@@ -200,8 +201,8 @@ func TestEagerTargetDrafts(t *testing.T) {
 			kernel("argmax", 0, 0)
 		}
 	}
-	got, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: Graph}, 0)
-	_, warnings, err := found(t, rows, Options{By: Graph})
+	got, _ := stepsOf(t, eventtest.Header(rows), rows, Options{By: step.Graph}, 0)
+	_, warnings, err := found(t, rows, Options{By: step.Graph})
 	marked := 0
 	for _, s := range got {
 		marked += b2i(s.Class == event.Launch)

@@ -1,4 +1,4 @@
-package step
+package isolate
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -284,7 +285,7 @@ func TestStructure(t *testing.T) {
 	for seed := range seeds {
 		e := randomEngine(seed)
 		e.run(int(seed%3)*2, 20+int(seed%40))
-		starts, warnings, err := found(t, e.rows, Options{By: Allreduce})
+		starts, warnings, err := found(t, e.rows, Options{By: step.Allreduce})
 		bad := wrong(starts, e.begins)
 		switch {
 		case err != nil:
@@ -341,7 +342,7 @@ func TestOtherCollectives(t *testing.T) {
 			}
 		}
 		eventtest.Sort(e.rows)
-		starts, warnings, err := found(t, e.rows, Options{By: Allreduce})
+		starts, warnings, err := found(t, e.rows, Options{By: step.Allreduce})
 		if err != nil || len(starts) != 48-n || (len(warnings) > 0) != (n > 0) {
 			t.Errorf("%d other steps: found %d, warnings %q, error %v", n, len(starts), warnings, err)
 		}
@@ -379,13 +380,13 @@ func TestApart(t *testing.T) {
 		return all
 	}
 	none := new(NotFound)
-	if _, _, err := found(t, rows(true), Options{By: Allreduce}); !errors.As(err, &none) || !slices.Equal(none.Ranks, []int32{1}) {
+	if _, _, err := found(t, rows(true), Options{By: step.Allreduce}); !errors.As(err, &none) || !slices.Equal(none.Ranks, []int32{1}) {
 		t.Fatalf("%v, of ranks %v", err, none.Ranks)
 	}
-	if _, _, err := found(t, rows(false), Options{By: Allreduce, Apart: true}); !errors.As(err, &none) || none.Ranks != nil {
+	if _, _, err := found(t, rows(false), Options{By: step.Allreduce, Apart: true}); !errors.As(err, &none) || none.Ranks != nil {
 		t.Errorf("without markers %v, of ranks %v", err, none.Ranks)
 	}
-	for _, opt := range []Options{{By: Allreduce, Apart: true}, {By: Allreduce, Leave: []int32{1}}} {
+	for _, opt := range []Options{{By: step.Allreduce, Apart: true}, {By: step.Allreduce, Leave: []int32{1}}} {
 		var warnings []string
 		opt.Warn = func(s string) { warnings = append(warnings, s) }
 		in := rows(true)

@@ -1,0 +1,367 @@
+// Package isolate finds the steps of a run, the forward iterations of each rank,
+// in a stream of events. It puts a step row before the rows of each step, tags
+// those rows with the step's number, and ends the stream with one window row a
+// rank.
+//
+// # What a step is
+//
+// With the method "nvtx" a step is one forward-step marker range of a rank; two
+// ranges with the same iteration number of which the later starts within 100 us
+// of the earlier are one.
+//
+// With "graph" it is one replay of a CUDA graph on the rank's device, from the
+// first start to the last end of the GPU activity with its launch identity; when
+// the call was made does not matter, the host may run far ahead. Where
+// replays come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. A forward pass
+// that no replay ran is a step, too, from the first kernel after what a step begins with to the
+// last before what the next one does, if it has 16 kernels and no replay among them; its
+// row has the class launch.
+// Where nothing beside the replays recurs, each is taken for a step, with a warning: pieces of
+// one look the same, and passes that no replay ran are in the period of the replay before.
+//
+// With "allreduce" the kernels of class allreduce of one device, the lowest of
+// the rank that has any, are taken in the order of their start. In a rank with
+// markers a new step begins at a kernel that was launched during another marker
+// range than the one that the step so far belongs to. The marker range of a
+// launch is the one around its start, of several the one that starts last.
+// Kernels launched outside all ranges, a sampler's or a draft model's, join the
+// step under way, and where that has no range either, a new step begins where the
+// start is more than Gap after the latest end of the step so far. Those with which
+// a segment begins, as a recording may with a draft model's, and that make up one
+// step before that of a marker, belong to no step.
+//
+// With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
+// not as far apart as the steps of the GPU. With all methods one says where something else
+// that a step has once says that there is another number of steps, and names both: markers,
+// what is launched from one marker to the next, the usual
+// number of collectives and of kernels, copies of tokens from the GPU (checkCounts).
+//
+// A rank without allreduce kernels in a run that has them is a stage of a
+// pipeline: its steps are its marker ranges, or else its replays, or else it has none.
+//
+// # Steps without markers
+//
+// In a rank without markers a gap is no evidence: the layers of a large model are
+// a millisecond apart in prefill, and the steps of a fast one less. A step is the period of
+// the sequence of its allreduce kernels, each of which is what lies before it: names of
+// kernels between the two on the GPU, and between their launches what the host did, so that it
+// may run ahead. Periods are found as layers are (package stat): by lag search, with local
+// alignment, from the shortest on. What repeats by itself inside a longer period is left
+// out of it, and so are its kernels, which leaves what a step has once. How a step was
+// launched does not count, and two that share half of what they have once are alike: an eager
+// prefill is a step as a replay is.
+//
+// Of the periods that cover nine tenths of what is left, that is taken with which most
+// evidence goes: each step has once, or never, the kernel that looks up embeddings, those that
+// make tokens, the host's waits, copies to and from the GPU, another replay. That also says where
+// in the period a step begins: with the first of these kinds, in this order but for what makes
+// tokens and brings them back, which stands at the end. A rule is made of what lies at these
+// places and hardly anywhere else, and tells the steps of the rest of the segment.
+//
+// Where no period covers as much, or another one has as much evidence, isolating fails: it
+// cannot tell. It warns where a tenth of the steps differ in size, and where a segment outside of the
+// window is not clear. Gap, when it is given, asks for the gaps alone.
+//
+// Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
+// list of kernel names (compiled models have others), and periods of the sequence
+// of kernels without evidence (layers recur more clearly than steps do, and context steps at a
+// fixed distance recur, too).
+//
+// # Segments and periods
+//
+// A segment ends where, after the latest end of its steps, all GPUs of the
+// rank are idle for one stretch of more than SegmentGap in which the host does not work,
+// and where the recording does. The host works where for half of the stretch or more a thread
+// that launches is inside a CUDA call other than a query; inside a call of the system other
+// than those that wait, sleep or do I/O; inside a range that begins no earlier than the step
+// before and ends no later than the step after, without the time in which it fetches requests;
+// or on a CPU, where none of its calls in the stretch waits. Such a stretch is a stall: it
+// belongs to the step that it delays. Whether a range that is open at its end outlasts the next
+// step is known when that has ended: until then the rows of both are held. Of rows that begin
+// before the step before, those longer than half of SegmentGap count. The period of a step goes from its start to that of the next step of its
+// segment, the last one's to the latest end of the segment's steps. Thus periods
+// tile the segment, also where steps overlap. Rows belong to the step in whose
+// period they start; rows between segments belong to none. A step whose kernels
+// have such an idle stretch between them ends there, too, unless the host works in it.
+//
+// # Why one pass is enough
+//
+// Rows come in the order of their start. When one arrives, every GPU row that
+// starts earlier is known, and so is whether the time between the latest end of
+// all of them and now was idle: segments close as soon as the stretch is too
+// long. Marker ranges start before the launches inside them, which start before
+// the kernels. All that is not known when a step row is due is its own end and
+// size, and whether rows after the last step's end are still inside the
+// segment; so the rows of the open step are held back, as columns, until the
+// next step starts or the segment closes. That is all the memory it takes,
+// besides two numbers a step and the last 16,384 marker ranges of a rank.
+//
+// Without markers, and by graph, the rows of a segment are held back from its first
+// allreduce kernel or replay on until enough is known, 262,144 rows at most. The
+// rule that was learned is kept to the end of the segment. Segments that are too
+// short to learn from wait for those after them.
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/step"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
+
+// Options says how to isolate.
+type Options struct {
+	// By is one of [step.Methods]; "" is [step.Auto].
+	By string
+	// Gap is how long after the latest end of an allreduce step, ns, another
+	// kernel begins the next one where neither was launched during a marker. 0
+	// is the default in ranks that have markers, and has the steps of others
+	// identified by their structure.
+	Gap int64
+	// SegmentGap is the idle stretch, in ns, that ends a segment, 0 the default.
+	SegmentGap int64
+	// Marker is an expression for forward-step markers, see marker.Compile; ""
+	// takes the presets.
+	Marker string
+	// BusyAll counts copies and memsets as GPU activity.
+	BusyAll bool
+	// Columns are the columns that the rows keep, besides those that are added;
+	// 0 keeps all.
+	Columns event.Set
+	// Hold is for how many calls of Next a batch stays valid, 0 for one.
+	Hold int
+	// Log takes remarks, a sentence each; nil drops them.
+	Log func(string)
+	// Warn takes warnings, a sentence each, which belong into every report; nil
+	// gives them to Log.
+	Warn func(string)
+	// Unclear has the stream end whole where it turns out at its end that steps cannot be
+	// identified: it is called with that error, and the window rows have no number of
+	// steps, which says to whoever reads them that its steps are none. nil: Next
+	// returns the error.
+	Unclear func(*NotFound)
+	// Apart takes streams in which the steps of some ranks alone cannot be identified: a
+	// warning says so, and their window rows have no number of steps. Without it Next
+	// returns the error, which names them.
+	Apart bool
+	// Leave are ranks whose rows pass as they are, without steps.
+	Leave []int32
+}
+
+// Isolator is the stream with steps. It is an event.Source.
+type Isolator struct {
+	src    event.Source
+	header event.Header
+	opt    Options
+	plan   plan
+
+	ranks       []*rank // in the order of their first row
+	cur         *rank   // the rank of the row before
+	rows        int64   // rows read
+	interleaved bool    // a rank came back after another one's rows
+
+	ready []*event.Batch // settled batches, oldest first
+	lent  []*event.Batch // those that the caller may read, oldest first
+	pool  pool
+	done  bool
+
+	parts []*Isolator // that have the ranks, where they are read in parts
+	part  bool        // it is one of these: the window rows come from another
+}
+
+// New returns the rows of src with steps. It fails where the method does not
+// fit the stream; such an error is an *event.Error.
+func New(src event.Source, opt Options) (*Isolator, error) {
+	h := src.Header()
+	if h.LeftOut() {
+		return nil, &event.Error{Msg: "isolate --by none left the steps of this stream out", Advice: "isolate takes what nsys2arrow writes"}
+	}
+	if h.Isolation != nil || h.Columns&event.StepCols != 0 {
+		return nil, &event.Error{Msg: "the stream has steps already", Advice: "isolate takes what nsys2arrow writes"}
+	}
+	if opt.Log == nil {
+		opt.Log = func(string) {}
+	}
+	if opt.Warn == nil {
+		opt.Warn = opt.Log
+	}
+	if opt.SegmentGap <= 0 {
+		opt.SegmentGap = step.DefaultSegmentGap
+	}
+	method, why, err := choose(h, &opt)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		opt.Log("using " + why)
+	}
+	if launches, lost := unrecorded(h); method == step.Allreduce && lost > 0 && mostOf(lost, launches) {
+		opt.Warn(fmt.Sprintf("replays of %d of %d graph launches were not recorded: steps that ran as replays have no all-reduce kernels to find them by", lost, launches))
+	}
+	if err := h.Require(columns(method, structured(h, &opt))); err != nil {
+		return nil, err
+	}
+	p, err := newPlan(method, &opt)
+	if err != nil {
+		return nil, err
+	}
+	it := &Isolator{src: src, header: *h, opt: opt, plan: p}
+	it.describe()
+	it.pool.columns = it.header.Columns
+	return it, nil
+}
+
+// describe says in the header what the stream is now.
+func (it *Isolator) describe() {
+	it.header.Stage = "isolate"
+	if it.opt.Columns != 0 {
+		it.header.Columns &= it.opt.Columns | event.HostCols
+	}
+	it.header.Columns |= event.StepCols
+	it.header.Isolation = &event.Isolation{
+		Method: it.plan.method, Marker: it.opt.Marker, Gap: it.plan.gap, SegmentGap: it.opt.SegmentGap, Busy: "kernels",
+	}
+	if it.opt.BusyAll {
+		it.header.Isolation.Busy = "all"
+	}
+	it.header.Isolation.Chosen = slices.ContainsFunc(it.header.Reports, func(r event.Report) bool { return r.Chosen })
+}
+
+// Header returns the header of the stream with steps.
+func (it *Isolator) Header() *event.Header { return &it.header }
+
+// Next returns the next batch, which is valid for Options.Hold calls.
+func (it *Isolator) Next() (*event.Batch, error) {
+	if n := len(it.lent); n > 0 && n >= it.opt.Hold {
+		it.pool.put(it.lent[0])
+		it.lent = append(it.lent[:0], it.lent[1:]...)
+	}
+	for len(it.ready) == 0 {
+		if it.done {
+			return nil, io.EOF
+		}
+		b, err := it.src.Next()
+		if err == io.EOF {
+			if err := it.finish(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := it.add(b); err != nil {
+			return nil, err
+		}
+	}
+	b := it.ready[0]
+	it.ready = it.ready[1:]
+	it.lent = append(it.lent, b)
+	return b, nil
+}
+
+// add hands the rows of a batch to their ranks, a run of one rank at a time.
+func (it *Isolator) add(b *event.Batch) error {
+	for i := 0; i < b.Len; {
+		id, known := b.Rank.Get(i)
+		j := b.RankEnd(i)
+		if !known {
+			id = noRank
+		}
+		if err := it.enter(id); err != nil {
+			return err
+		}
+		if err := it.cur.feed(b, i, j); err != nil {
+			return err
+		}
+		it.rows += int64(j - i)
+		it.cur.lastRow = it.rows
+		it.release()
+		i = j
+	}
+	return nil
+}
+
+// enter makes the rank with the given number the current one.
+func (it *Isolator) enter(id int32) error {
+	if it.cur != nil && it.cur.id == id {
+		return nil
+	}
+	for _, r := range it.ranks {
+		if r.id != id {
+			continue
+		}
+		if id != noRank {
+			if r.finished {
+				return &event.Error{
+					Msg:    fmt.Sprintf("rows of rank %d are not in one piece", id),
+					Advice: "sort the stream by rank and start",
+				}
+			}
+			it.interleaved = true
+		}
+		r.finished = false
+		it.cur = r
+		return nil
+	}
+	plan, say := it.planOf(id)
+	left := slices.Contains(it.opt.Leave, id)
+	switch {
+	case say == "", left:
+	case it.header.ClassRows(event.Allreduce) == 0:
+		it.opt.Warn(say) // not what was asked for
+	default:
+		it.opt.Log(say)
+	}
+	it.cur = newRank(id, plan, &it.pool, &it.header)
+	it.cur.left = left
+	it.ranks = append(it.ranks, it.cur)
+	return nil
+}
+
+// release hands out what is settled. Rows of a rank shall stay together, so a
+// rank waits for the one before it to be complete, and that is taken for granted
+// when MaxBatchRows rows of others came after it. Ranks that come back before
+// that are interleaved, and then there is no order of ranks to keep.
+func (it *Isolator) release() {
+	for _, r := range it.ranks {
+		if r.finished {
+			continue
+		}
+		if r != it.cur && !it.interleaved && it.rows-r.lastRow >= event.MaxBatchRows {
+			r.finish()
+		}
+		it.ready = r.out.release(it.ready, r.settledBefore())
+		if !r.finished && !it.interleaved {
+			return
+		}
+	}
+}
+
+// finish closes all ranks and adds the window rows, but for a part.
+func (it *Isolator) finish() error {
+	it.done = true
+	for _, r := range it.ranks {
+		if !r.finished {
+			r.finish()
+			it.ready = r.out.release(it.ready, r.settledBefore())
+		}
+		if r.err != nil {
+			return r.err
+		}
+	}
+	if it.part {
+		it.pool.free, it.lent = nil, nil // of many ranks most are done
+		return nil
+	}
+	err := it.addWindows()
+	if none := (*NotFound)(nil); it.opt.Unclear != nil && errors.As(err, &none) {
+		it.opt.Unclear(none)
+		it.addUnclear()
+		return nil
+	}
+	return err
+}

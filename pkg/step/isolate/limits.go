@@ -1,0 +1,50 @@
+package isolate
+
+// Of what is odd about steps.
+const (
+	// maxApart is by how much two independent counts of steps may differ, as a share (SPEC 3).
+	maxApart = 0.05
+	// unlike is how many times as long as those of another the steps of a rank are that are of
+	// another kind.
+	unlike = 1.25
+)
+
+// Of the search for a period.
+const (
+	// minRepetitions is how often what is taken for a period, or for evidence, recurs.
+	minRepetitions = 3
+	// minCover is the share that is as good as all: of what runs that a period covers, of its
+	// repetitions that have evidence once. A tenth that is otherwise is told (SPEC 3).
+	minCover = 0.9
+	// maxStray is the share of steps that may be wrong without being told, and of the places of
+	// what begins steps that lie inside them: recordings lose rows.
+	maxStray = 0.02
+	// maxLag is the longest period, in collectives or replays without what repeats inside it, and
+	// bounds the work of the search.
+	maxLag = 64
+	// maxScheduled is how many steps engines keep on the GPU while the host prepares more.
+	maxScheduled = 3
+)
+
+// Of memory and time.
+const (
+	// Rows that are held back to learn from, before the first try and at most, and by how much more
+	// of them a try at the end of a segment takes than the one before.
+	minHeld = 1 << 14
+	maxHeld = 1 << 18
+	growth  = 1.25
+	// minGroups is how many steps must have been seen to decide before the end of the rows.
+	minGroups = 24
+	// maxMarkers is how many marker ranges of a rank are remembered at least, an eighth more at
+	// most. A launch waits in a queue of some thousand at most, so the range that it was made in is
+	// among them.
+	maxMarkers = 1 << 14
+	// maxHostEvents is how many waits and copies are: more than fit into the queue of a GPU.
+	maxHostEvents = 1 << 12
+	// maxReplays is how many graph replays may begin between the first and the last GPU row of
+	// one.
+	maxReplays = 8
+)
+
+// mostOf says whether a part is half of the whole or more.
+func mostOf[T int | int32 | int64](part, whole T) bool { return 2*part >= whole }
