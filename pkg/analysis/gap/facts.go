@@ -425,10 +425,13 @@ var callKinds = []struct {
 	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.Sync }},
 	{"polls", "polls whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
 	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
-	{"copies", "blocks if the host memory is pageable", "use pinned memory, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.MemOp }},
+	{"copies", mayBlock, "use pinned memory, or avoid the copy (.item(), .tolist())", func(n string) bool { return strings.Contains(n, "Memcpy") }},
 	{"loads code", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.LoadsCode != 0 }},
 	{"makes objects", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.MakesObjects != 0 }},
 }
+
+// mayBlock is what is said of asynchronous copies where it is not known what the host's memory is.
+const mayBlock = "blocks if the host memory is pageable"
 
 // nodes says how many nodes a graph has, and what each costs in the call that launches it.
 func nodes(one *findings.Fact, g *CoverageReport, t tally) {
@@ -492,7 +495,10 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 
 // calls says where launching threads wait for the GPU, copy, and make objects or code.
 func (f *gathering) calls(after map[place]map[string]int64) {
-	sums, layers := f.called, 0.0
+	sums, layers, pinned := f.called, 0.0, map[place]int64{}
+	for at, n := range f.c.pinned {
+		pinned[place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}] += n
+	}
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
 	}
@@ -501,8 +507,11 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 	}) {
 		t := sums[p]
 		for _, k := range callKinds {
-			if !k.of(p.call) || 2*t.parts < t.count {
+			if !k.of(p.call) || 2*t.parts < t.count || k.kind == mayBlock && pinned[p] > 0 {
 				continue
+			}
+			if k.kind == mayBlock && pinned[p] < 0 {
+				k.kind = "blocks because the host memory is pageable"
 			}
 			one := findings.Fact{Of: findings.Calls, Is: []string{k.is}, Call: p.call, Path: p.path, Names: map[string]string{"kind": k.kind, "remedy": k.remedy},
 				Numbers: map[string]float64{"count": float64(t.count), "call_us": us(t.ns)}}

@@ -308,6 +308,27 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
+// TestMemory has an asynchronous copy take 400 us in each step: it is a finding unless its memory is pinned.
+func TestMemory(t *testing.T) {
+	for class, want := range map[event.Class]string{-1: "if the host memory is pageable", event.Pageable: "because the host memory is pageable", event.Pinned: ""} {
+		e := &engine{now: 1_000_000}
+		e.steps(20, e.layer, func() {
+			e.call("cudaMemcpyAsync", event.Memop, 400_000)
+			call := &e.rows[len(e.rows)-1]
+			r := eventtest.New(event.Memcpy, 0, e.now-10_000, e.now-5_000, "memcpy HtoD")
+			call.Correlation = call.Start
+			r.Class, r.Device, r.Stream, r.Correlation = class, 0, 7, call.Correlation
+			r.LaunchStart, r.LaunchEnd, r.LaunchThread = call.Start, call.End, call.Thread
+			e.rows = append(e.rows, r)
+			e.call("cudaEventSynchronize", event.APISync, 50_000)
+		})
+		f := has(e.report(t), "SYNC")
+		if (f != nil) != (want != "") || f != nil && !strings.Contains(f.Text, want) {
+			t.Errorf("class %d: %+v", class, f)
+		}
+	}
+}
+
 // With a thread for each of two GPUs tokens come back twice per step of the process.
 func TestTokensOfTwoGPUs(t *testing.T) {
 	e := &engine{now: 1_000_000}

@@ -97,6 +97,8 @@ type computer struct {
 	trace   *replay.Trace   // of the same rows, for what findings bring
 	marked  map[string]bool // names of forward-step markers, at the end
 
+	pinned map[site]int64 // of asynchronous copies that take long: those from or to pinned memory, less the pageable ones
+
 	ranks []*rank
 	rows  int64
 	cur   *rank
@@ -118,7 +120,7 @@ type texts struct {
 // steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
 // and a negative number for none.
 func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))}
+	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory)), pinned: map[site]int64{}}
 	c.trace = replay.New(h, c.store)
 	c.trace.Sample()
 	c.threads = newThreadWatch(h, c.store)

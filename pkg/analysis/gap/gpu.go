@@ -27,6 +27,11 @@ type activity struct {
 // Copies count as activity under BusyAll only, but a replay's are evidence that it was
 // recorded. What one row adds is the step's, the window's and the GPU's.
 func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
+	if class, ok := b.Class.Get(i); ok && (class == event.Pinned || class == event.Pageable) {
+		if l := r.calling.ring.find(b.Correlation.Values[i], b.LaunchStart.Values[i]); l != nil {
+			r.c.pinned[site{l.name, l.path, -1}] += 2*int64(b2n(class == event.Pinned)) - 1
+		}
+	}
 	busy := r.idle.IsActivity(b, i)
 	if kind.IsCopy() && !busy && !b.GraphNode.Valid.Get(i) {
 		return

@@ -33,6 +33,9 @@ func (r *rank) addCall(b *event.Batch, i int) {
 		if h.Class == event.Memop && one.ns < blocking && effect&cudaname.Blocks == 0 {
 			break // it is only queued
 		}
+		if c, ok := b.Correlation.Get(i); ok && c >= 0 && h.Class == event.Memop {
+			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
+		}
 		if r.counting() {
 			of, at := r.thread(h.Thread), site{h.Name, h.Path, -1}
 			if one.parts = int64(b2n(of.launches)); h.Path < 0 {

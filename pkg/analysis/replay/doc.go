@@ -35,7 +35,8 @@
 //
 // A call that waits ends when the unit that it waits for has ended, by what it took to return
 // then; what ended before it began was not waited for. Units are found by the stream, where
-// that was recorded, else by the process; a copy blocks where its row ends inside its call; a
+// that was recorded, else by the process; a copy blocks where its row ends inside its call, but not, other
+// than SPEC 12 has it, an asynchronous one from or to what was recorded as pinned memory; a
 // launch in a full queue ends with the unit that freed it; queries one after the other are
 // one wait. What is inside a wait moves in proportion. Which record a wait for an event is
 // for is the least age that no more than 2 % of the waits contradict. Not valid where

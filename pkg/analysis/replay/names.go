@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -20,7 +21,8 @@ const (
 	waitsForGIL
 	holdsGIL
 	isToHost
-	isStep // a forward-step range
+	isStep     // a forward-step range
+	isBlocking // a copy that blocks whatever the host's memory is
 )
 
 // name is what rows are called: text with digits folded, and which of the globs that were
@@ -133,6 +135,9 @@ func flagsOf(text string, isRange bool) (flags uint16) {
 	has(isStreamSync, "StreamSynchronize")
 	if lower := strings.ToLower(text); strings.Contains(lower, "dtoh") || strings.Contains(lower, "device-to-host") || strings.Contains(lower, "devicetohost") {
 		flags |= isToHost
+	}
+	if cudaname.EffectOf(text)&cudaname.Blocks != 0 {
+		flags |= isBlocking
 	}
 	return flags
 }

@@ -230,7 +230,7 @@ func (g *gpu) placed(p *process, u *unit, r *row) {
 		g.ended(u)
 	}
 	if r.kind.IsCopy() && r.launcher >= 0 {
-		g.hosts.blocks(&g.hosts.threads[r.launcher], u, r.launch)
+		g.hosts.blocks(&g.hosts.threads[r.launcher], u, r)
 	}
 }
 

@@ -332,9 +332,11 @@ func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 	return best, best != nil
 }
 
-// blocks notes that a copy ended inside the call that launched it.
-func (h *hosts) blocks(th *thread, u *unit, called int64) {
-	if o := th.held; o != nil && o.kind == event.API && o.row.start == called && o.queries == 0 && u.end <= o.row.end {
+// blocks notes that a copy ended inside the call that launched it. An asynchronous copy from or to
+// pinned memory was only queued there.
+func (h *hosts) blocks(th *thread, u *unit, r *row) {
+	if o := th.held; o != nil && o.kind == event.API && o.row.start == r.launch && o.queries == 0 && u.end <= o.row.end &&
+		(r.class != event.Pinned || h.t.names.all[o.name].flags&isBlocking != 0) {
 		h.gpu.hold(&o.copied, u)
 	}
 }

@@ -168,7 +168,7 @@ func resolve(key nameKey) (string, event.Class) {
 		name := cudaname.API(text)
 		return name, event.ClassCode(cudaname.ClassAPI(name))
 	case memcpyCategory:
-		return copyName(text), -1
+		return copyName(text), copyClass(text)
 	case memsetCategory:
 		return "memset", -1
 	case syncCategory:
@@ -212,6 +212,17 @@ func copyName(text string) string {
 		return "memcpy"
 	}
 	return "memcpy " + parts[1]
+}
+
+// copyClass is what the host's memory is in Memcpy HtoD (Pinned -> Device), -1 where neither end says.
+func copyClass(text string) event.Class {
+	switch {
+	case strings.Contains(text, "Pageable"):
+		return event.Pageable
+	case strings.Contains(text, "Pinned"):
+		return event.Pinned
+	}
+	return -1
 }
 
 // installed is what stands before the packages in the path of a source file.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // splitAll splits a document and returns its events.
@@ -186,6 +188,14 @@ func TestNames(t *testing.T) {
 	} {
 		if got := pythonName(test.name); got != test.want {
 			t.Errorf("%q is %q, want %q", test.name, got, test.want)
+		}
+	}
+	for name, want := range map[string]event.Class{
+		"Memcpy HtoD (Pinned -> Device)": event.Pinned, "Memcpy DtoH (Device -> Pageable)": event.Pageable,
+		"Memcpy DtoD (Device -> Device)": -1, "Memcpy": -1, "Memcpy HtoD (Unknown -> Device)": -1,
+	} {
+		if _, class := resolve(nameKey{memcpyCategory, `"` + name + `"`}); class != want {
+			t.Errorf("%s is of class %d, want %d", name, class, want)
 		}
 	}
 	for name, want := range map[string]int32{

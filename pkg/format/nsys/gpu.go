@@ -72,8 +72,31 @@ func (n *namer) kernel(names triple) nameEntry {
 // addCopies appends copies.
 func (a *adder) addCopies(p *chunk, b *block, rows []int32) {
 	p.bytes = appendRows(p.bytes, b.column("bytes"), rows)
-	a.addCodes(p, b, "copyKind", rows)
+	kind, from, to := b.column("copyKind"), b.column("srcKind"), b.column("dstKind")
+	for _, i := range rows {
+		p.name = append(p.name, orNone(kind, i))
+		p.class = append(p.class, memoryClass(orNone(kind, i), orNone(from, i), orNone(to, i)))
+	}
 	a.addGPU(p, b, rows)
+}
+
+// memoryClass is the class of a copy by copyKind, srcKind and dstKind: what the host's memory is
+// where the other end is the device's, none for other copies and where that was not recorded.
+func memoryClass(kind, from, to int64) int64 {
+	switch {
+	case kind == 1 && to == 2: // to the device
+	case kind == 2 && from == 2:
+		from = to
+	default:
+		return none
+	}
+	switch from {
+	case 0:
+		return int64(event.Pageable)
+	case 1:
+		return int64(event.Pinned)
+	}
+	return none
 }
 
 // addFills appends memsets.
@@ -84,16 +107,11 @@ func (a *adder) addFills(p *chunk, b *block, rows []int32) {
 
 // addSyncs appends synchronisations.
 func (a *adder) addSyncs(p *chunk, b *block, rows []int32) {
-	a.addCodes(p, b, "syncType", rows)
-	a.addGPU(p, b, rows)
-}
-
-// addCodes appends the codes of a column as names.
-func (a *adder) addCodes(p *chunk, b *block, column string, rows []int32) {
-	codes := b.column(column)
+	codes := b.column("syncType")
 	for _, i := range rows {
 		p.name = append(p.name, orNone(codes, i))
 	}
+	a.addGPU(p, b, rows)
 }
 
 // addGPU appends what all GPU rows have. Their classes are there already.

@@ -168,6 +168,11 @@ func (w *reference) work() {
 			if r.name = copies[c.Kind]; !w.has(memcpyTable, "copyKind") {
 				r.name = "memcpy"
 			}
+			if (c.Kind == 1 || c.Kind == 2) && w.has(memcpyTable, "copyKind", "srcKind", "dstKind") {
+				if r.class = "pinned"; c.Pageable {
+					r.class = "pageable"
+				}
+			}
 			r.node = w.optional(memcpyTable, "graphNodeId", int64(c.Node))
 			if w.has(memcpyTable, "bytes") {
 				r.bytes = new(c.Bytes)

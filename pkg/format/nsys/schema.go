@@ -90,7 +90,7 @@ var eventTables = []table{
 		pick:     (*loader).pickTimed, add: (*loader).addKernels,
 	},
 	{
-		name: memcpyTable, kind: event.Memcpy, gpu: true, required: spanColumns, optional: slices.Concat(gpuColumns, []string{"bytes", "copyKind"}),
+		name: memcpyTable, kind: event.Memcpy, gpu: true, required: spanColumns, optional: slices.Concat(gpuColumns, []string{"bytes", "copyKind", "srcKind", "dstKind"}),
 		pick: (*loader).pickTimed, add: (*loader).addCopies,
 	},
 	{

@@ -160,6 +160,9 @@ const (
 	Reduce
 	Copy
 	Other // of API calls, too
+	// Of copies between host and device, where it is recorded what the host's memory is.
+	Pinned
+	Pageable
 	// Of API calls.
 	Launch
 	GraphLaunch
@@ -204,7 +207,7 @@ const PythonSample = "python"
 var Classes = []string{
 	Allreduce: "allreduce", Comm: "comm", Attention: "attention", GEMM: "gemm", MoE: "moe", Norm: "norm", RoPE: "rope",
 	Activation: "activation", Quant: "quant", Sampling: "sampling", Elementwise: "elementwise", Reduce: "reduce",
-	Copy: "copy", Other: "other",
+	Copy: "copy", Other: "other", Pinned: "pinned", Pageable: "pageable",
 	Launch: "launch", GraphLaunch: "graph_launch", APISync: "sync", Memop: "memop", Alloc: "alloc",
 	StepMarker: "step", Prep: "prep", GIL: "gil", GC: "gc", Range: "range",
 	OSLock: "lock", OSWait: "wait", OSJoin: "join", OSSleep: "sleep", OSIO: "io", OSDriver: "driver",
