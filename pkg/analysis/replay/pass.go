@@ -46,16 +46,21 @@ type process struct {
 	marked    int
 	gil       anchor // where a range in which a thread holds the interpreter lock ended last
 	gilOf     *thread
-	sampled   bool    // since a copy to the host came back
-	calls     bool    // some thread calls the GPU's library
-	begins    []int64 // when its first unit starts
-	ends      []int64 // and its last one ends
-	until     int64   // of those that start before
-	first     int32   // step of the benchmark segment, -1 for none
-	lead      []int64 // by how much later the work of the GPU ends as that begins
-	step      int32   // the latest that has started, -1 for none
+	sampled   bool  // since a copy to the host came back
+	calls     bool  // some thread calls the GPU's library
+	step      int32 // the latest that has started, -1 for none
 	limits    [][2]int64
+	progress
 	evening
+}
+
+// progress is how far the GPU gets with the units of a process.
+type progress struct {
+	begins []int64 // when the first starts
+	ends   []int64 // and the last one ends
+	until  int64   // of those that start before
+	first  int32   // step of the benchmark segment, -1 for none
+	lead   []int64 // by how much later work ends as that begins
 }
 
 // evening is what makes the host time of a step even over ranks.
