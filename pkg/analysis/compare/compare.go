@@ -45,7 +45,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		Method: Method{
 			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: alpha, Control: "discovery", Scope: opt.Phase + " steps",
 			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],
-			InterStep: baseline.betweenSteps(),
+			InterStep: betweenSteps,
 		},
 		Answer: Answer{
 			Comparable: true, Conclusion: None,

@@ -31,6 +31,7 @@ type finding struct {
 // named is a cause of idle time, a class of kernels or an operation, and its change.
 type named struct {
 	title string
+	cause string // of idle time, "" where it is none
 	row   *Row
 	idle  *IdleRow // the same, of idle time; nil: it is no idle time
 }
@@ -194,7 +195,7 @@ func (c *reader) candidates() (all []named) {
 	}
 	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
 	for r := range each(causes) {
-		switch one := (named{causeTitle(r.Cause), &r.Row, r}); {
+		switch one := (named{causeTitle(r.Cause), r.Cause, &r.Row, r}); {
 		case c.Conclusion == GPU, c.Conclusion == Imbalance && r.Cause != imbalance:
 		case c.hostLeads() && !c.lastsLonger(r):
 			moved = append(moved, one)
@@ -203,39 +204,33 @@ func (c *reader) candidates() (all []named) {
 			settled += f.sign * r.delta()
 		}
 	}
-	add := func(rows []Row, title string, may func(r *Row) bool) {
+	add := func(rows []Row, title, cause string, may func(r *Row) bool) {
 		for r := range each(rows) {
 			if may(r) {
 				one := named{title: fmt.Sprintf(title, r.Name), row: r}
+				if cause != "" {
+					one.cause = cause + r.Name
+				}
 				all = slices.DeleteFunc(all, func(n named) bool { return n.title == one.title }) // its idle time, of which most is elsewhere
 				all, moved = append(all, one), nil
 			}
 		}
 	}
 	if settled < explains*f.host && c.heldByHost() {
-		add(c.API, "%s calls", func(r *Row) bool {
+		add(c.API, "%s calls", "", func(r *Row) bool {
 			return r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync
 		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		add(c.Operations, causeTitle("host:%s"), func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) && r.itself() })
+		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) })
 	}
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
-		add(c.Classes, "%s kernels", func(r *Row) bool { // most of what are waits is no work
+		add(c.Classes, "%s kernels", "", func(r *Row) bool { // most of what are waits is no work
 			return !c.hasWaits() || !isCollective(r.Name) || math.Abs(c.delta(waitTime)) < explains*math.Abs(r.delta())
 		})
 	}
-	if len(c.Causes) == 0 && c.Conclusion != GPU {
-		add(c.Operations, "%s", func(r *Row) bool { return r.Significant && r.itself() })
-	}
 	return all
-}
-
-// itself reports whether most of what an operation changed by is not in ranges nested in it,
-// which are operations of their own.
-func (r *Row) itself() bool {
-	return r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains
 }
 
 // heldByHost reports whether the conclusion is the host's.
@@ -260,16 +255,13 @@ func (r *Row) went(sign float64) bool {
 // the direction of the step and by enough for half of that idle time; one rank may be the only
 // one in which it did, and all others wait for it. What is no operation counts as changed.
 func (c *reader) lastsLonger(cause *IdleRow) bool {
-	name, is := strings.CutPrefix(cause.Cause, "host:")
-	if !is {
-		return true
+	for r := range each(c.Operations) {
+		if "host:"+r.Name == cause.Cause {
+			more := c.target.slowest(r.Name) - c.base.slowest(r.Name)
+			return r.went(c.finding.sign) && c.finding.sign*more >= explains*c.finding.sign*cause.delta()
+		}
 	}
-	i := slices.IndexFunc(c.Operations, func(r Row) bool { return r.Name == name })
-	if i < 0 {
-		return true
-	}
-	more := c.target.slowest(name) - c.base.slowest(name)
-	return c.Operations[i].went(c.finding.sign) && c.finding.sign*more >= explains*c.finding.sign*cause.delta()
+	return true
 }
 
 // inCollectives reports whether what explains most of the change is time in collectives.

@@ -36,18 +36,8 @@ var bounds = map[string][2]string{
 	"graph":     {"from the first start to the last end of what a graph launch runs on the GPU", "from the last end of what a graph launch runs to the first start of what the next one runs"},
 }
 
-// betweenSteps says what idle time of a run lies between steps.
-func (r *Run) betweenSteps() string {
-	switch {
-	case r.hasCounts():
-		return "idle time of a GPU that ends with its first activity that was launched in the step's marker range"
-	case r.Method == "graph":
-		return "idle time before the first activity of a step's graph launch, or before kernels that run right before it"
-	case r.Method == "allreduce":
-		return "the longest idle time between the last all-reduce kernel of a step and the first of the next"
-	}
-	return "idle time of a GPU that ends with the first activity of a step"
-}
+// betweenSteps says what idle time lies between steps, whichever way they were found.
+const betweenSteps = "idle time of a GPU that ends with the first activity of a step"
 
 // explainOne says where the time of one run goes.
 func (c *writer) explainOne() {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -41,38 +42,34 @@ func (c *adviser) topRegressions() {
 	}
 }
 
-// firstTarget is what to look at first: waiting for the interpreter lock or the
-// collector where most of the idle time that grew is that, else the function whose
-// own time, without what is nested in it, grew most; of one run, the function that
-// hides most idle time.
+// firstTarget is what to look at first: what is named first for a step that takes longer, a function
+// where the range is known to stand for one; else what happens in few steps; of one run, the
+// function that hides most idle time.
 func (c *adviser) firstTarget() *string {
-	if n := c.finding.named; len(n) > 0 && n[0].idle != nil && n[0].idle.grown() > 0 && (n[0].idle.Cause == waitsForGIL || n[0].idle.Cause == collects) {
-		return report.OrNull(n[0].title)
-	}
-	var best *Row
-	most := 0.0
-	for r := range each(c.Operations) {
-		weight := 0.0
-		switch {
-		case c.target == nil:
-			weight = *r.Ceiling
-		case r.grown() > 0 && c.ownWork(r):
-			weight = *r.Self.Delta
+	if n := c.finding.named; len(n) > 0 && c.finding.sign > 0 && (n[0].cause != "" || c.heldByHost()) {
+		if name, ok := strings.CutPrefix(n[0].cause, "host:"); ok {
+			return c.function(name)
 		}
-		if weight > most {
-			best, most = r, weight
-		}
+		return &n[0].title
 	}
 	for r := range each(c.Rare) {
-		if best == nil && r.grown() {
-			return report.OrNull(cmp.Or(c.opt.Sources.Function(r.Name), r.Name))
+		if r.grown() {
+			return c.function(r.Name)
+		}
+	}
+	var best *Row
+	for r := range each(c.Operations) {
+		if c.target == nil && *r.Ceiling > 0 && (best == nil || *r.Ceiling > *best.Ceiling) {
+			best = r
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	if best.Source != "" {
-		return &best.Source
-	}
-	return &best.Name
+	return c.function(best.Name)
+}
+
+// function is the function that a range stands for, or the range.
+func (c *adviser) function(name string) *string {
+	return new(cmp.Or(c.opt.Sources.Function(name), name))
 }

@@ -1,6 +1,9 @@
 package compare
 
 import (
+	"container/heap"
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	spans "github.com/hostbound/hostbound/pkg/stat"
 )
@@ -44,48 +47,40 @@ func (o *open) cover(t, e int64) {
 }
 
 // opens are the open ranges of a rank: a heap by their ends, and a stack for each
-// thread.
+// thread, in the order of their start.
 type opens struct {
-	all     []open  // closed ones too, whose places are free
-	free    []int32 // indices of all
-	heap    []int32 // indices of all, the earliest end first
-	threads []thread
-	last    int // index of the thread before
+	ends    ends
+	threads map[int64][]*open
+	free    *open // the one that was closed last
 }
 
-type thread struct {
-	id    int64
-	stack []int32 // indices of all, in the order of their start
+// ends is a heap of ranges, the earliest end first.
+type ends []*open
+
+func (h ends) Len() int           { return len(h) }
+func (h ends) Less(i, j int) bool { return h[i].end < h[j].end }
+func (h ends) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *ends) Push(x any)        { *h = append(*h, x.(*open)) }
+func (h *ends) Pop() any {
+	last := len(*h) - 1
+	o := (*h)[last]
+	*h = (*h)[:last]
+	return o
 }
 
 // next is the end of the range that ends first.
 func (o *opens) next() int64 {
-	if len(o.heap) == 0 {
+	if len(o.ends) == 0 {
 		return never
 	}
-	return o.all[o.heap[0]].end
-}
-
-// thread returns the thread of that id.
-func (o *opens) thread(id int64) *thread {
-	if o.last < len(o.threads) && o.threads[o.last].id == id {
-		return &o.threads[o.last]
-	}
-	for o.last = 0; o.last < len(o.threads); o.last++ {
-		if o.threads[o.last].id == id {
-			return &o.threads[o.last]
-		}
-	}
-	o.threads = append(o.threads, thread{id: id})
-	return &o.threads[o.last]
+	return o.ends[0].end
 }
 
 // push opens a range. All ranges that ended before its start are closed.
 func (o *opens) push(r open) {
-	t := o.thread(r.thread)
+	stack := o.threads[r.thread]
 	r.nested, r.front = true, none
-	for k := len(t.stack) - 1; k >= 0; k-- {
-		outer := &o.all[t.stack[k]]
+	for _, outer := range slices.Backward(stack) {
 		if outer.end < r.end {
 			r.nested = false
 			continue
@@ -96,64 +91,23 @@ func (o *opens) push(r open) {
 			break
 		}
 	}
-	index := int32(len(o.all))
-	if n := len(o.free); n > 0 {
-		index, o.free = o.free[n-1], o.free[:n-1]
-		o.all[index] = r
-	} else {
-		o.all = append(o.all, r)
+	one := o.free
+	if o.free = nil; one == nil {
+		one = new(open)
 	}
-	t.stack = append(t.stack, index)
-	o.heap = append(o.heap, index)
-	o.up(len(o.heap) - 1)
+	*one = r
+	o.threads[r.thread] = append(stack, one)
+	heap.Push(&o.ends, one)
 }
 
 // pop closes the range that ends first. It is valid until the next push.
 func (o *opens) pop() *open {
-	index := o.heap[0]
-	last := len(o.heap) - 1
-	o.heap[0] = o.heap[last]
-	o.heap = o.heap[:last]
-	o.down(0)
-	r := &o.all[index]
-	t := o.thread(r.thread)
-	for k := len(t.stack) - 1; k >= 0; k-- {
-		if t.stack[k] == index {
-			t.stack = append(t.stack[:k], t.stack[k+1:]...)
-			break
-		}
+	o.free = heap.Pop(&o.ends).(*open)
+	stack := o.threads[o.free.thread]
+	at := len(stack) - 1
+	for stack[at] != o.free {
+		at--
 	}
-	o.free = append(o.free, index)
-	return r
-}
-
-// up and down restore the heap where one of its ranges was added or replaced.
-func (o *opens) up(i int) {
-	for i > 0 {
-		p := (i - 1) / 2
-		if o.all[o.heap[p]].end <= o.all[o.heap[i]].end {
-			return
-		}
-		o.heap[p], o.heap[i] = o.heap[i], o.heap[p]
-		i = p
-	}
-}
-
-// down restores the order of the heap below i: the range that ends first is at the top.
-// container/heap would call through an interface for each range of a trace.
-func (o *opens) down(i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(o.heap) {
-			return
-		}
-		if c+1 < len(o.heap) && o.all[o.heap[c+1]].end < o.all[o.heap[c]].end {
-			c++
-		}
-		if o.all[o.heap[i]].end <= o.all[o.heap[c]].end {
-			return
-		}
-		o.heap[i], o.heap[c] = o.heap[c], o.heap[i]
-		i = c
-	}
+	o.threads[o.free.thread] = slices.Delete(stack, at, at+1)
+	return o.free
 }

@@ -83,7 +83,7 @@ type rank struct {
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
 func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
+	r := &rank{id: id, busy: busy, due: never, opens: opens{threads: map[int64][]*open{}}, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,

@@ -108,15 +108,7 @@ type WaitRow struct {
 	Row
 	Cause string `json:"cause"`
 	// Sites is null: a key of diff/3 that the form keeps.
-	Sites []WaitSite `json:"sites"`
-}
-
-// WaitSite is what diff/3 had of a wait by what the late rank's host did.
-type WaitSite struct {
-	Site     *string  `json:"site"`
-	Baseline *float64 `json:"baseline_us"`
-	Target   *float64 `json:"target_us"`
-	Delta    *float64 `json:"delta_us"`
+	Sites []struct{} `json:"sites"`
 }
 
 // waitRows makes rows of waits by cause.

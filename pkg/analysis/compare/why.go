@@ -174,18 +174,6 @@ func (c *adviser) adviseWhys() {
 	}
 }
 
-// waits reports whether an operation takes longer because launching threads wait in it: half
-// of its growth or more is idle time that adviseWhys says what to do about.
-func (c *adviser) waits(r *Row) bool {
-	waited := 0.0
-	for one := range each(c.IdleWhy) {
-		if one.grown() > 0 && one.Why != nil && one.within(r.Name) && findings.TreatmentOf(*one.Why) != nil {
-			waited += one.grown()
-		}
-	}
-	return c.summary(idleTime).delta() > 0 && waited > 0 && waited >= explains*r.grown()
-}
-
 // whySection adds the idle time by cause and why.
 func (c *page) whySection(s *report.Section) {
 	rows := slices.DeleteFunc(slices.Clone(c.IdleWhy), func(r IdleRow) bool { return r.Why == nil || !c.worthSaying(&r) })
