@@ -140,30 +140,23 @@ func (rep *Report) straggler(s *report.Section) {
 
 // stragglerSays says which rank the others wait for, and why.
 func stragglerSays(s *report.Section, t *straggler.Report) {
-	causes := report.Name(strings.Join(t.Causes, ", "))
 	switch t.Kind {
-	case "together":
-		s.Say("%s are late by %s per step at once, in %s of the steps: that is how much less than the others they wait in collectives. None of them is late after all others.",
-			report.Strong("Rank"+report.Numbered(t.Together)), report.Micros(t.LateUs), report.Percent(t.ShareOfSteps))
-		switch {
-		case t.Side == "gpu":
-			s.Say("Their own kernels take longer than those of the others (%s): suspect their GPUs or their share of the work, not their hosts.", causes)
-		case len(t.Causes) > 0:
-			s.Say("They spend more than the others on %s.", causes)
-		}
-	case "persistent":
-		s.Say("%s is late by %s per step: it arrives last in %s of the steps and accounts for %s of the total delay.",
-			report.Strong(fmt.Sprintf("Rank %d", *t.Rank)), report.Micros(t.LateUs), report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
-		switch {
-		case t.Side == "gpu":
-			s.Say("Its own kernels take longer than those of the others (%s): suspect its GPU or its share of the work, not its host.", causes)
-		case len(t.Causes) > 0:
-			s.Say("It spends more than the others on %s.", causes)
-		default:
-			s.Say("Neither its own kernels nor its host operations explain it.")
+	case "persistent", "together":
+		if t.Rank != nil {
+			s.Say("%s is late by %s per step: it arrives last in %s of the steps and accounts for %s of the total delay.",
+				report.Strong(fmt.Sprintf("Rank %d", *t.Rank)), report.Micros(t.LateUs), report.Percent(t.ShareOfSteps), report.Percent(t.ShareOfLateness))
 		}
 		if t.Together != nil {
-			s.Say("%s are late at once: they wait %s per step less than the others.", report.Strong("Rank"+report.Numbered(t.Together)), report.Micros(*t.ApartUs))
+			s.Say("%s are late at once: they wait %s per step less than the others for the last of them.", report.Strong("Rank"+report.Numbered(t.Together)), report.Micros(*t.ApartUs))
+		}
+		causes := report.Name(strings.Join(t.Causes, ", "))
+		switch {
+		case t.Side == "gpu":
+			s.Say("Own kernels take longer than those of the others (%s): suspect the GPU or its share of the work, not the host.", causes)
+		case len(t.Causes) > 0:
+			s.Say("More time than on the other ranks goes to %s.", causes)
+		default:
+			s.Say("Neither own kernels nor host operations explain it.")
 		}
 	case "rotating":
 		s.Say("No consistent straggler: the most frequent one arrives last in %s of the steps and accounts for %s of the total delay.",

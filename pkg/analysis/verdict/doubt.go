@@ -3,7 +3,6 @@ package verdict
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
@@ -160,15 +159,6 @@ func warn(run *metric.Run, say func(format string, args ...any)) {
 	}
 }
 
-// noBenchmark is how package step says of a rank that it has no benchmark segment.
-const noBenchmark = "rank %d has too few steps"
-
-// noted reports whether package step said so.
-func noted(warnings []string, rank int32) bool {
-	said := fmt.Sprintf(noBenchmark+" ", rank)
-	return slices.ContainsFunc(warnings, func(w string) bool { return strings.HasPrefix(w, said) })
-}
-
 // warnOfSteps says which figures rest on too few steps, or on other ones than
 // they should.
 func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
@@ -181,11 +171,8 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		if most = max(most, r.Total); r.Benchmark != nil {
 			most = max(most, *r.Benchmark)
 		}
-		switch {
-		case r.Total == 0 && !r.Apart: // of which it was said before
+		if r.Total == 0 && !r.Apart { // of which it was said before
 			say("rank %d has no steps and is not in per-step figures", r.Rank)
-		case r.Benchmark == nil && r.Total > 0 && !noted(run.Warnings, r.Rank):
-			say(noBenchmark+": all %d are used, warm-up included", r.Rank, r.Total)
 		}
 	}
 	if most == 1 {

@@ -25,24 +25,12 @@ type LowLoad struct {
 // LowOnLoad reports whether the answer is LOW LOAD.
 func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 
-// notRead is why it is not known what of the idle time is for want of requests.
-const notRead = "it needs OS runtime calls on every rank (nsys profile -t osrt)"
-
-// notRecorded is why it is not known of what PyTorch's profiler recorded.
-const notRecorded = "PyTorch's profiler records no OS runtime calls"
-
-// notByROCm is why it is not known of what AMD's profilers recorded.
-const notByROCm = "OS runtime calls are not read from recordings of AMD's profilers"
-
-// lowLoadUnknown says why it is not known what of the idle time is for want of requests.
-func (r *Report) lowLoadUnknown() string {
-	switch r.run.Source {
-	case "torch":
-		return notRecorded
-	case "rocpd":
-		return notByROCm
-	}
-	return notRead
+// lowLoadUnknown says, by what recorded a run, why it is not known what of the idle time is for
+// want of requests.
+var lowLoadUnknown = map[string]string{
+	"torch": "PyTorch's profiler records no OS runtime calls",
+	"rocpd": "OS runtime calls are not read from recordings of AMD's profilers",
+	"":      "it needs OS runtime calls on every rank (nsys profile -t osrt)",
 }
 
 // lowLoad returns what of the idle time is for want of requests, nil where that was not

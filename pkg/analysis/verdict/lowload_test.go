@@ -52,7 +52,7 @@ func TestLowLoad(t *testing.T) {
 // What PyTorch's profiler recorded no pipe says more of.
 func TestLowLoadUnknown(t *testing.T) {
 	in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: {0.5, 0.2, na, na, na, 0.5, 0, 0, 0}})
-	for source, want := range map[string]string{"nsys": notRead, "torch": notRecorded} {
+	for source, want := range map[string]string{"nsys": lowLoadUnknown[""], "torch": lowLoadUnknown["torch"]} {
 		in.Source = source
 		r := Decide(in, Defaults())
 		var page bytes.Buffer

@@ -37,6 +37,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -243,7 +244,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	r.Borderline = r.borderline()
 	if r.Verdict == Yes {
 		if r.Waits = r.lowLoad(); r.Waits == nil {
-			r.LowLoadUnknown = r.lowLoadUnknown()
+			r.LowLoadUnknown = cmp.Or(lowLoadUnknown[r.run.Source], lowLoadUnknown[""])
 		} else {
 			r.IsLowLoad = &r.Waits.Explains
 		}

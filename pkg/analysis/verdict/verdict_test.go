@@ -251,7 +251,7 @@ func TestJSON(t *testing.T) {
 		`"phases":{"context":{"iteration_count":9,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
 		`,"intervals":` + none + reported + `},"generation":{"iteration_count":15,"verdict":"YES","crossed_count":3,"applicable_count":3,"host_prep_confirmed":false,"nccl_caveat":false,"metrics":` + m +
 		`,"intervals":` + none + reported + `,"cuda_graphs_detected":true}},` +
-		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + notRead + `","training":false,"warnings":[],` +
+		`"steps":{"method":"nvtx","per_rank":[{"rank":0,"total":30,"common_size":1,"segments":2,"benchmark":20}]},"low_load":null,"low_load_unknown":"` + lowLoadUnknown[""] + `","training":false,"warnings":[],` +
 		`"optimization_handoff":{"verdict":"YES","primary_bottleneck_phase":"context","host_prep_confirmed":false,` +
 		`"top_regressing_ops":null,"top_idle_causes":null,"recommended_first_target":"launch","idle_us_per_step":null,` +
 		`"wall_time_per_step_us":null,"inter_step_gap_p50_us":null,"kernels_per_step":null}}`
@@ -269,7 +269,7 @@ func TestWarnings(t *testing.T) {
 	r := Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
 	all := strings.Join(r.Warnings, "\n")
 	for _, want := range []string{
-		"the trace is cut off", "rank 0 has too few steps: all 4 are used", "rank 1 has no steps", "only 4 generation steps",
+		"the trace is cut off", "rank 1 has no steps", "only 4 generation steps",
 		"30 graph replays, but only 20 calls", "NCCL kernels take 30.0 %",
 	} {
 		if !strings.Contains(all, want) {
@@ -278,11 +278,6 @@ func TestWarnings(t *testing.T) {
 	}
 	if got := r.Steps.PerRank[0].Benchmark; got != 4 {
 		t.Errorf("benchmark %d without a benchmark segment", got)
-	}
-	run = strings.Replace(run, `"the trace is cut off"`, `"rank 0 has too few steps (5 steps)"`, 1)
-	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values, metric.Generation: values}), Defaults())
-	if n := strings.Count(strings.Join(r.Warnings, "\n"), "rank 0 has too few steps"); n != 1 {
-		t.Errorf("said %d times: %q", n, r.Warnings)
 	}
 	run = `{"window": "trace", "gpu_activity": true, "kernels": 5}`
 	r = Decide(metrics(t, run, map[string][]float64{metric.Aggregate: values}), Defaults())
