@@ -13,6 +13,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
+// TestWhatifRandom has other filters take what is written of odd traces, whatever is different.
+func TestWhatifRandom(t *testing.T) {
+	for seed := range testrun.Few(9, 30, 60) {
+		path := generate(t, "--random", strconv.Itoa(seed))
+		moved := call(t, nil, "whatif", "--gpu", "0.1", "--host", "3", path)
+		if moved.status == 2 { // it has no steps
+			continue
+		}
+		if r := call(t, []byte(moved.stdout), "metrics", "--format", "csv"); r.status != 0 {
+			t.Errorf("random trace %d: %s", seed, r.stderr)
+		}
+	}
+}
+
 // TestWhatifNothing replays traces without a change: every row stays as it was, from a file
 // and in the pipe, at the least memory, too.
 func TestWhatifNothing(t *testing.T) {

@@ -317,6 +317,9 @@ func (m *mover) move(from int) error {
 		if end == never {
 			end = s.late[m.place]
 		}
+		// Start and end may go with different threads or units, as those of a thread that goes with
+		// another which is moved back meanwhile.
+		end = max(start, end)
 		m.next++
 		m.place++
 		if b.Kind.Values[i] == event.API && b.Thread.Valid.Get(i) {

@@ -269,8 +269,8 @@ func (h *hosts) end(o *openRow) {
 // close ends a row at the thread's time.
 func (h *hosts) close(o *openRow) {
 	th := o.thread
-	if h.sink != nil && !o.run { // a thread that goes with another may be moved back by more than a row's length
-		h.sink.end(o.stretch, o.ordinal, max(o.newStart[0], th.now[0]))
+	if h.sink != nil && !o.run {
+		h.sink.end(o.stretch, o.ordinal, th.now[0])
 	}
 	if o.counted {
 		h.closed(o)
@@ -358,11 +358,10 @@ func (h *hosts) instant(p point) {
 		return
 	}
 	if p.start {
-		o.newStart[0] = h.at(o.thread, p.t)
-		h.sink.start(o.stretch, o.ordinal, o.newStart[0])
+		h.sink.start(o.stretch, o.ordinal, h.at(o.thread, p.t))
 		return
 	}
-	h.sink.end(o.stretch, o.ordinal, max(o.newStart[0], h.at(o.thread, p.t)))
+	h.sink.end(o.stretch, o.ordinal, h.at(o.thread, p.t))
 	h.free = append(h.free, o)
 }
 

@@ -208,10 +208,9 @@ func (h *hosts) between(o *openRow, p point) {
 			d = int64(float64(d) * float64(moved) / float64(length))
 		}
 		if p.start {
-			p.row.newStart[0] = o.newStart[0] + d
-			h.sink.start(p.row.stretch, p.row.ordinal, p.row.newStart[0])
+			h.sink.start(p.row.stretch, p.row.ordinal, o.newStart[0]+d)
 		} else {
-			h.sink.end(p.row.stretch, p.row.ordinal, max(p.row.newStart[0], o.newStart[0]+d))
+			h.sink.end(p.row.stretch, p.row.ordinal, o.newStart[0]+d)
 		}
 	}
 	if !p.start {
