@@ -23,16 +23,18 @@ const noPhase event.Phase = 3
 // bin is what was measured in a scope; of one that no window holds it means nothing.
 type bin struct {
 	scope
-	ns      int64 // how long it is
-	started Counts
-	eager   tallies // kernels that no replay ran, by the ranges around their launches
-	calls   tallies // that wait, copy or make something; parts are those of threads that launch
-	gaps    gapTally
+	ns       int64 // how long it is
+	messages int64 // of launching threads' waits for those of other processes, ns
+	started  Counts
+	eager    tallies // kernels that no replay ran, by the ranges around their launches
+	calls    tallies // that wait, copy or make something; parts are those of threads that launch
+	gaps     gapTally
 }
 
 // merge adds what was measured in another bin.
 func (b *bin) merge(o *bin, top int) {
 	b.ns += o.ns
+	b.messages += o.messages
 	b.started.Add(&o.started)
 	b.eager.merge(o.eager)
 	b.calls.merge(o.calls)

@@ -454,6 +454,11 @@ func (f *gathering) ahead() {
 			waits += t.ns
 		}
 	}
+	for _, v := range f.views {
+		for b := range v.eachBin() {
+			waits += b.messages
+		}
+	}
 	step := i.WindowUs / float64(i.Steps)
 	host, gpu := step-us(waits)/float64(i.Steps), (i.WindowUs-i.TotalUs)/float64(i.Steps)
 	if host > 0 && host < gpu {

@@ -20,6 +20,12 @@ func (r *rank) fetch(of *caller, from, to int64) {
 
 // wait observes a call of the system of a thread.
 func (r *rank) wait(of *caller, class event.Class, from, to int64) {
+	if of.launches && class == event.OSIO && from >= of.called && to-from > blocking && r.counting() {
+		r.now.messages += to - from
+	}
+	if !r.c.canFollow {
+		return
+	}
 	for way, s := range of.Waits(class, from, to) {
 		if of.launches {
 			r.waits[way].Add(s.From, s.To)

@@ -18,13 +18,15 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	if h.Thread < 0 {
 		return
 	}
+	of := r.thread(h.Thread)
+	of.called = max(of.called, b.End.Values[i])
 	effect := r.c.kernels.of(h.Name).effect
 	switch {
 	case h.Class == event.Launch, h.Class == event.GraphLaunch:
 		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
 			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
 		}
-		r.thread(h.Thread).launches = true
+		of.launches = true
 		if h.Class == event.GraphLaunch && r.counting() {
 			r.now.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
 		}
@@ -37,7 +39,7 @@ func (r *rank) addCall(b *event.Batch, i int) {
 			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
 		}
 		if r.counting() {
-			of, at := r.thread(h.Thread), site{h.Name, h.Path, -1}
+			at := site{h.Name, h.Path, -1}
 			if one.parts = int64(b2n(of.launches)); h.Path < 0 {
 				at.after = of.outer - 1
 			}

@@ -57,6 +57,7 @@ type calling struct {
 type caller struct {
 	step.Requester
 	launches bool  // it has launched something
+	called   int64 // until when it is in a call
 	outer    int32 // its last range that no other is around, plus 1
 }
 
@@ -186,7 +187,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 			r.idle.Host(b, i)
 		case event.OS:
 			thread := r.idle.Host(b, i)
-			if class, ok := b.Class.Get(i); ok && r.c.canFollow && thread >= 0 {
+			if class, ok := b.Class.Get(i); ok && thread >= 0 {
 				r.wait(r.thread(thread), class, b.Start.Values[i], b.End.Values[i])
 			}
 		case event.Run:

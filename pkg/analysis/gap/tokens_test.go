@@ -98,3 +98,25 @@ func TestWaitBesideTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestMessageAfterTokens has the host wait for a message after tokens came back, which may be made
+// of them: that is no work of the host's, and whoever runs ahead of the GPU waits for it as long.
+func TestMessageAfterTokens(t *testing.T) {
+	for _, message := range []bool{false, true} {
+		e := &engine{}
+		e.steps(20, func() { e.replay(slices.Repeat([]string{"gemm"}, 400)...) }, func() {
+			e.launch("argmax", event.Sampling)
+			e.call("cudaEventSynchronize", event.APISync, max(0, e.free-e.now)+4_000)
+			e.span("update", event.Range, func() { e.now += 200_000 })
+			if message {
+				e.rows = append(e.rows, hostRow(event.OS, e.now, e.now+500_000, "recv", event.OSIO, -1))
+				e.now += 500_000
+			}
+		})
+		rep := e.report(t)
+		f := has(rep, "LOOK_AHEAD")
+		if (f == nil) != message || (has(rep, "WAIT") == nil) == message || f != nil && f.UsStep < 150 {
+			t.Errorf("message %v: %+v", message, rep.Findings)
+		}
+	}
+}

@@ -46,7 +46,8 @@
 // does whose range or call ended last before them, within 60 us, unless Keep is set; waits
 // for the interpreter lock end when its holder does, and ranges about that lock wake nobody else. Threads of other ranks are asked in calls of
 // class io, by which messages come. Messages between processes that no
-// thread shows are not followed: such waits keep their length.
+// thread shows are not followed: such waits keep their length. Without the waits that bring tokens
+// back a message comes as long after the tokens as it did: it may be made of them.
 //
 // # Collectives (collective.go)
 //

@@ -20,6 +20,8 @@ type plan struct {
 	loads   bool           // and asks for code that is loaded
 	plain   bool           // none changes host time
 	keep    []bool         // by scenario: waits for other threads keep their length
+	isAhead []bool         // by scenario: it is without the waits that bring tokens back
+	ahead   bool           // one is
 	know    *known
 	paths
 	whys whys
@@ -37,6 +39,8 @@ func newPlan(t *Trace, scenarios []Scenario, know *known) *plan {
 	p := &plan{n: len(scenarios), names: t.names.all, globs: t.names.globs, plain: true, know: know}
 	for s := range scenarios {
 		p.keep = append(p.keep, scenarios[s].Keep)
+		p.isAhead = append(p.isAhead, slices.ContainsFunc(scenarios[s].Changes, func(c Change) bool { return c.tokens == forTokens }))
+		p.ahead = p.ahead || p.isAhead[s]
 		for _, c := range scenarios[s].Changes {
 			p.add(applied{c, s, nowhere})
 		}

@@ -17,6 +17,7 @@ type thread struct {
 	queue launches
 	joining
 	ended  anchor // its last end of a range or call
+	tokens anchor // the last end of what brought tokens back, until a message comes; where a scenario asks
 	ranges []openRange
 	calls  []int32 // names of open calls
 	rank   int32

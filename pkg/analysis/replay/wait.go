@@ -78,6 +78,7 @@ func (h *hosts) release(o *openRow) {
 		if o.class == event.Memop && o.copied == nil && h.t.copies {
 			h.waits.queue(o)
 		}
+		h.waits.afterTokens(o)
 		h.close(o)
 	}
 	h.free = append(h.free, o)
@@ -137,6 +138,10 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 		}
 	}
 	h.waits.leaveOut(o, after)
+	h.waits.afterTokens(o)
+	if h.plan.ahead && h.waits.bringsTokens(o) {
+		th.tokens.set(a.old, a.new)
+	}
 	if th.why != nil {
 		h.waits.shorten(o, a)
 	}
@@ -169,6 +174,26 @@ func (w *waits) shorten(o *openRow, a *anchor) {
 		}
 	}
 	th.why.forget(o.start)
+}
+
+// afterTokens has a message of another process come as long after the tokens as it did, whoever is
+// without the wait for them: what a scheduler or a draft model sends may be made of them. Where waits
+// keep their length this one comes after the tokens.
+func (w *waits) afterTokens(o *openRow) {
+	th := o.thread
+	if o.kind != event.OS || o.class != event.OSIO || len(th.tokens.new) == 0 {
+		return
+	}
+	for s, t := range th.tokens.new {
+		after := o.row.end - th.tokens.old
+		if w.plan.keep[s] {
+			after = o.row.end - o.start
+		}
+		if w.plan.isAhead[s] {
+			th.now[s] = max(th.now[s], t+after)
+		}
+	}
+	th.tokens.new = th.tokens.new[:0]
 }
 
 // leaveOut leaves the wait out in the scenarios without it.
