@@ -424,6 +424,9 @@ func (r *Report) warn() {
 	if text := r.Waits.text(); text != "" {
 		say("%s", text)
 	}
+	if share := r.notHost(); share > 0 && r.Verdict == Yes && !r.LowOnLoad() {
+		say("%s of the idle time has no host cause: GPUs wait for copies, for other streams or inside graphs. Without it this would not be a YES", report.Percent(share))
+	}
 	if r.NCCLCaveat {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
 	}
