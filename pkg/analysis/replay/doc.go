@@ -39,7 +39,8 @@
 // than SPEC 12 has it, an asynchronous one from or to what was recorded as pinned memory; a
 // launch in a full queue ends with the unit that freed it; queries one after the other are
 // one wait. What is inside a wait moves in proportion. Which record a wait for an event is
-// for is the least age that no more than 2 % of the waits contradict. Not valid where
+// for is the least age that no more than 2 % of the waits of its thread contradict, other than SPEC 12 has it,
+// which asks those of the run: a rank of a pipeline waits for another record than the next rank does. Not valid where
 // events of several streams are waited for in turn.
 //
 // Launching threads' waits for other threads end with what the thread of the process tree

@@ -15,8 +15,7 @@ const none = int64(-1) << 63
 // known is what a run says of itself.
 type known struct {
 	latency            []int64          // from call to start, by code of the call's name; -1 where no unit says
-	age                int              // of the record that a wait for an event is for
-	oldest             int              // the greatest one that the run does not contradict
+	age, oldest        []int            // by thread: of the record that its waits for events are for, and the greatest that they do not contradict
 	passes             *passes          // that launch kernels by themselves which a graph could replay
 	even               [][]spentIn      // by step: factors of its host time that make it the median of the ranks'; nil for one rank
 	limits             [][][2]int64     // by process: when a CPU limit stopped it
@@ -27,7 +26,8 @@ type known struct {
 
 // unknown is what is known of a trace before it was read.
 func unknown(t *Trace) *known {
-	k := &known{latency: make([]int64, len(t.names.all)), age: 1, oldest: 1}
+	k := &known{latency: make([]int64, len(t.names.all)), age: slices.Repeat([]int{1}, len(t.threads))}
+	k.oldest = k.age
 	for i := range k.latency {
 		k.latency[i] = -1
 	}
@@ -36,28 +36,29 @@ func unknown(t *Trace) *known {
 
 // learner finds what a run says of itself, in a pass without changes.
 type learner struct {
-	late   histograms // by code of the call's name
-	all    histogram
-	least  []int64 // the shortest of a name, also of units that followed others
-	ranges []int64 // host time of launching threads in ranges, ns, by code: the innermost
-	around []int64 // with those inside of them
-	calls  []int64 // in calls
-	waits  map[site]int64
-	passes *passes
-	spent  *hostTimes            // nil for one rank
-	free   histograms            // what calls take that wait for nothing, by code of their name
-	alone  map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
-	stops  []stops               // by process
-	gaps   histogram             // between kernels of replays
-	graphs histogram             // what calls that launch graphs take
-	tokens *tokenWaits
-	woken  bool // a launching thread waited for another
-	ages
+	late    histograms // by code of the call's name
+	all     histogram
+	least   []int64 // the shortest of a name, also of units that followed others
+	ranges  []int64 // host time of launching threads in ranges, ns, by code: the innermost
+	around  []int64 // with those inside of them
+	calls   []int64 // in calls
+	waits   map[site]int64
+	passes  *passes
+	spent   *hostTimes            // nil for one rank
+	free    histograms            // what calls take that wait for nothing, by code of their name
+	alone   map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
+	stops   []stops               // by process
+	gaps    histogram             // between kernels of replays
+	graphs  histogram             // what calls that launch graphs take
+	tokens  *tokenWaits
+	woken   bool   // a launching thread waited for another
+	records []int  // of events, by process
+	ages    []ages // by thread
 }
 
-// ages is what waits for events say of which record they are for.
+// ages is what waits of a thread for events say of which record they are for: the threads of a run may
+// play different parts.
 type ages struct {
-	records int             // of events
 	events  int             // waits for them
 	against [maxAge + 1]int // that an age contradicts
 	long    int             // that waited
@@ -70,7 +71,7 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t)}
+	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t), records: make([]int, len(t.processes)), ages: make([]ages, len(t.threads))}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call. What was
@@ -135,10 +136,11 @@ func (l *learner) row(t *Trace, o *openRow) {
 	if p.record(o.start, 1) == nil {
 		return
 	}
-	l.events++
+	a := &l.ages[o.thread.number]
+	a.events++
 	long := o.row.end-o.start > threadWait
 	if long {
-		l.long++
+		a.long++
 	}
 	for age := 1; age <= maxAge; age++ {
 		r := p.record(o.start, age)
@@ -146,10 +148,10 @@ func (l *learner) row(t *Trace, o *openRow) {
 			break
 		}
 		if r.unit != nil && r.unit.end > o.row.end+jitter {
-			l.against[age]++
+			a.against[age]++
 		}
 		if long && (r.unit == nil || r.unit.end <= o.start+jitter) {
-			l.over[age]++
+			a.over[age]++
 		}
 	}
 }
@@ -170,9 +172,6 @@ func (l *learner) known(t *Trace) *known {
 			k.latency[i] = l.least[i]
 		}
 	}
-	for k.age < maxAge && float64(l.against[k.age]) > contradicted*float64(l.events) {
-		k.age++
-	}
 	k.free = make([]int64, len(l.free))
 	for i, h := range l.free {
 		if h != nil {
@@ -192,20 +191,48 @@ func (l *learner) known(t *Trace) *known {
 	for i := range l.stops {
 		k.limits = append(k.limits, l.stops[i].limits())
 	}
-	k.oldest, k.tokens, k.passes = k.age, l.tokens.known(t), l.passes
-	if next := k.age + l.recordsPerStep(t); next <= maxAge && l.events > 0 && float64(l.over[next]) <= contradicted*float64(l.long) {
-		k.oldest = next // nothing says which
+	k.tokens, k.passes, k.oldest = l.tokens.known(t), l.passes, slices.Clone(k.age)
+	for i := range l.ages {
+		a := &l.ages[i]
+		for k.age[i] < maxAge && float64(a.against[k.age[i]]) > contradicted*float64(a.events) {
+			k.age[i]++
+		}
+		k.oldest[i] = k.age[i]
+		if next := k.age[i] + l.recordsPerStep(t, t.threads[i].process); next <= maxAge && a.events > 0 && float64(a.over[next]) <= contradicted*float64(a.long) {
+			k.oldest[i] = next // nothing says which
+		}
 	}
 	return k
 }
 
-// recordsPerStep is how many events a step records: a wait that is not for the record of its own
-// step is for that of the step before, so many records earlier. It is 1 where no steps are known.
-func (l *learner) recordsPerStep(t *Trace) int {
-	if len(t.steps) == 0 {
+// recordsPerStep is how many events a step of a process records: a wait that is not for the record of
+// its own step is for that of the step before, so many records earlier. It is 1 where no steps are known.
+func (l *learner) recordsPerStep(t *Trace, process int32) int {
+	n := 0
+	for i := range t.steps {
+		if t.steps[i].process == process {
+			n++
+		}
+	}
+	if n == 0 {
 		return 1
 	}
-	return max(1, (l.records+len(t.steps)/2)/len(t.steps))
+	return max(1, (l.records[process]+n/2)/n)
+}
+
+// eventAge is of which records the waits of a thread for events may be, of one with most of them where
+// that is ambiguous, or of one with most where none is; nil where none waits.
+func (p *predictor) eventAge() *[2]int {
+	var best *[2]int
+	most := 0
+	for i, a := range p.learner.ages {
+		age := [2]int{p.know.age[i], p.know.oldest[i]}
+		open, clear := age[0] != age[1], best == nil || best[0] == best[1]
+		if a.events > 0 && (open && clear || open != clear && a.events > most) {
+			best, most = &age, a.events
+		}
+	}
+	return best
 }
 
 // histogram counts times, each to within 1/256 of it.
@@ -282,12 +309,15 @@ func (t *Trace) learn() (*known, *learner, error) {
 // learnAll finds it.
 func (t *Trace) learnAll() (*known, *learner, error) {
 	know, l, err := t.learnFrom(unknown(t))
-	if err != nil || know.oldest == 1 {
+	if err != nil || slices.Max(append(know.oldest, 1)) == 1 {
 		return know, l, err
 	}
 	at := *know // which waits are for tokens depends on what they are for
-	if at.age == 1 {
-		at.age = at.oldest // they never had to wait: something else did, and brought nothing back
+	at.age = slices.Clone(at.age)
+	for i, age := range at.age {
+		if age == 1 {
+			at.age[i] = at.oldest[i] // they never had to wait: something else did, and brought nothing back
+		}
 	}
 	again, _, err := t.learnFrom(&at)
 	if err == nil {

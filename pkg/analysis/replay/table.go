@@ -335,7 +335,7 @@ func (p *predictor) add(all ...Scenario) error {
 	periods, queued := p.periods(e)
 	p.now, p.unexplained = periods[0], e.gpu.unexplained
 	var older [][]float64
-	if p.know.oldest != p.know.age {
+	if !slices.Equal(p.know.oldest, p.know.age) {
 		know := *p.know
 		know.age = know.oldest
 		if e, err = p.pass(run, &know); err != nil {
@@ -451,9 +451,7 @@ func (p *predictor) report() *Report {
 	if n := len(p.chosen); n > 0 {
 		r.UnexplainedUs = float64(p.unexplained) / 1e3 / float64(max(len(p.t.steps), 1))
 	}
-	if p.learner.events > 0 {
-		r.EventAge = &[2]int{p.know.age, p.know.oldest}
-	}
+	r.EventAge = p.eventAge()
 	r.Warnings = append(r.Warnings, p.unseen()...)
 	for i := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))

@@ -5,6 +5,7 @@ import "github.com/hostbound/hostbound/pkg/trace/event"
 // thread is the state of a host thread: a point of old time, and when it is in each scenario.
 type thread struct {
 	process  *process
+	number   int32
 	launches bool // some unit is its work
 	begun    bool
 	last     int64 // the point
@@ -173,7 +174,7 @@ func (h *hosts) call(o *openRow) {
 	case flags&isRecord != 0:
 		r := &q.records[q.recorded%maxAge]
 		if q.recorded++; h.learn != nil {
-			h.learn.records++
+			h.learn.records[h.t.threads[th.number].process]++
 		}
 		r.t = o.start
 		h.gpu.hold(&r.unit, q.last)

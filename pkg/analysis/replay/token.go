@@ -107,7 +107,7 @@ func (w *waits) waitsFor(o *openRow) *launch {
 	case o.queries > 1:
 		before = o.row.end
 	case flags&isEventSync != 0:
-		if r := p.record(o.start, w.age); r != nil {
+		if r := p.record(o.start, w.age[o.thread.number]); r != nil {
 			before = r.t
 		}
 	}

@@ -7,7 +7,7 @@ type waits struct {
 	*pass
 	tokens     map[waitKey]bool // see known
 	unhindered []int64          // what calls of a name take that wait for nothing, 0 where none says
-	age        int              // of the record that waits for events are for
+	age        []int            // by thread: of the record that its waits for events are for
 }
 
 // isQuery reports whether a row asks whether the GPU is done.
@@ -309,7 +309,7 @@ func (p *process) record(t int64, age int) *record {
 
 // recorded returns the unit that a wait for an event is for.
 func (w *waits) recorded(o *openRow, p *process, limit int64) *unit {
-	r := p.record(o.start, w.age)
+	r := p.record(o.start, w.age[o.thread.number])
 	switch {
 	case r == nil:
 		return lastEnded(p.streams, never, limit, o.start)
