@@ -127,7 +127,7 @@ func (h *hosts) open(o *openRow) {
 		if o.class == event.StepMarker {
 			h.steps.startsRange(th.process, o.start, o.newStart)
 		}
-	case waitsInOS(o.class) && th.launches && o.class != event.OSSleep && o.class != event.OSFile && o.row.end-o.start > threadWait:
+	case waitsInOS(o.class) && o.class != event.OSSleep && o.class != event.OSFile && o.row.end-o.start > threadWait:
 		th.held = o
 	}
 	if th.held == nil && o.kind == event.NVTX && h.t.names.all[o.name].flags&waitsForGIL != 0 {

@@ -55,7 +55,7 @@ func (h *hosts) release(o *openRow) {
 		h.wait(o, a)
 		return
 	}
-	if h.learn != nil && o.kind == event.OS && !ok {
+	if h.learn != nil && o.kind == event.OS && !ok && th.launches {
 		h.learn.alone[o.class] += o.row.end - o.start
 	}
 	ended := false
@@ -145,7 +145,7 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 	if th.why != nil {
 		h.waits.shorten(o, a)
 	}
-	th.last = o.row.end
+	th.last, th.idle = o.row.end, max(th.idle, o.row.end)
 	points := o.points
 	for len(points) > 0 && points[0].t <= o.row.end {
 		h.between(o, points[0])
