@@ -193,8 +193,9 @@ func TestRecordedFallback(t *testing.T) {
 		t.Errorf("findings %+v", f)
 	}
 	// Of three steps one replays, in 2.44 ms; the eager one holds the replay before it, and its own tail
-	// is the next one: 14.29 ms both, in the mean of the six. Two replays take 4.88.
-	if f := out.Findings; math.Abs(f[0].GainUs-(14290-2*2440)/3) > 30 {
+	// is the next one: 14.29 ms both, in the mean of the six. Two replays take 4.88. Replay with
+	// a graph comes to within 3 % of what that leaves.
+	if f := out.Findings; math.Abs(f[0].GainUs-(14290-2*2440)/3) > 90 {
 		t.Errorf("to gain: %.0f us", f[0].GainUs)
 	}
 	if out.Pattern.Layers != 16 { // and not those of the replay, too

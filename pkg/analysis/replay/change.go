@@ -226,7 +226,7 @@ type Scenario struct {
 	// Keep: waits for other threads keep their length (--waits keep).
 	Keep bool
 	// Typical are steps that take what the median of the others of their rank and phase takes,
-	// by rank and number.
+	// by rank and number, where a graph is not what changes them.
 	Typical map[int32]map[int]bool
 }
 

@@ -46,7 +46,7 @@ func (t *Trace) each(treatments []Scenario, means bool) (*Gains, error) {
 	g.StepUs = p.mean(p.now) / 1e3
 	for i := range p.rows {
 		one := p.gain(&p.rows[i])
-		if steps := treatments[i].Typical; steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
+		if steps := p.unlike(&treatments[i]); steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
 			one = t.ofAll(steps)
 		}
 		g.Each = append(g.Each, one)

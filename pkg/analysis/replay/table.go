@@ -349,8 +349,8 @@ func (p *predictor) add(all ...Scenario) error {
 	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
-		if all[k].Typical != nil {
-			p.typical(all[k].Typical, row.periods)
+		if steps := p.unlike(&all[k]); steps != nil {
+			p.typical(steps, row.periods)
 		}
 		if older != nil {
 			row.older = older[next]

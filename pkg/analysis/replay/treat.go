@@ -176,6 +176,16 @@ func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
 	}
 }
 
+// unlike is the steps that take what others do: none where they are replayed with a graph, which takes
+// a record of the calls.
+func (p *predictor) unlike(s *Scenario) map[int32]map[int]bool {
+	graph := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.what == graphTime })
+	if graph && slices.ContainsFunc(p.t.threads, func(th place) bool { return th.calls }) {
+		return nil
+	}
+	return s.Typical
+}
+
 // typical has steps take what the median of the other ones of their rank and phase takes, and so
 // have the ones after them: a step is late with the one before where the host runs ahead, and short
 // where that one held the work of both. Others are those that neither are nor follow such steps, or
