@@ -158,10 +158,8 @@ type Isolator struct {
 	opt    Options
 	plan   plan
 
-	ranks       []*rank // in the order of their first row
-	cur         *rank   // the rank of the row before
-	rows        int64   // rows read
-	interleaved bool    // a rank came back after another one's rows
+	ranks []*rank // in the order of their rows
+	cur   *rank   // the last of them, whose rows are read
 
 	ready []*event.Batch // settled batches, oldest first
 	lent  []*event.Batch // those that the caller may read, oldest first
@@ -277,35 +275,26 @@ func (it *Isolator) add(b *event.Batch) error {
 		if err := it.cur.feed(b, i, j); err != nil {
 			return err
 		}
-		it.rows += int64(j - i)
-		it.cur.lastRow = it.rows
-		it.release()
+		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore())
 		i = j
 	}
 	return nil
 }
 
-// enter makes the rank with the given number the current one.
+// enter makes the rank with the given number the current one, and ends the one before: the rows
+// of a rank are in one piece.
 func (it *Isolator) enter(id int32) error {
 	if it.cur != nil && it.cur.id == id {
 		return nil
 	}
-	for _, r := range it.ranks {
-		if r.id != id {
-			continue
+	if err := it.endRank(); err != nil {
+		return err
+	}
+	if id != noRank && slices.ContainsFunc(it.ranks, func(r *rank) bool { return r.id == id }) {
+		return &event.Error{
+			Msg:    fmt.Sprintf("rows of rank %d are not in one piece", id),
+			Advice: "sort the stream by rank and start",
 		}
-		if id != noRank {
-			if r.finished {
-				return &event.Error{
-					Msg:    fmt.Sprintf("rows of rank %d are not in one piece", id),
-					Advice: "sort the stream by rank and start",
-				}
-			}
-			it.interleaved = true
-		}
-		r.finished = false
-		it.cur = r
-		return nil
 	}
 	plan, say := it.planOf(id)
 	left := slices.Contains(it.opt.Leave, id)
@@ -322,36 +311,21 @@ func (it *Isolator) enter(id int32) error {
 	return nil
 }
 
-// release hands out what is settled. Rows of a rank shall stay together, so a
-// rank waits for the one before it to be complete, and that is taken for granted
-// when MaxBatchRows rows of others came after it. Ranks that come back before
-// that are interleaved, and then there is no order of ranks to keep.
-func (it *Isolator) release() {
-	for _, r := range it.ranks {
-		if r.finished {
-			continue
-		}
-		if r != it.cur && !it.interleaved && it.rows-r.lastRow >= event.MaxBatchRows {
-			r.finish()
-		}
-		it.ready = r.out.release(it.ready, r.settledBefore())
-		if !r.finished && !it.interleaved {
-			return
-		}
+// endRank ends the current rank, if there is one.
+func (it *Isolator) endRank() error {
+	if it.cur == nil {
+		return nil
 	}
+	err := it.cur.finish()
+	it.ready = it.cur.out.close(it.ready)
+	return err
 }
 
-// finish closes all ranks and adds the window rows, but for a part.
+// finish ends the last rank and adds the window rows, but for a part.
 func (it *Isolator) finish() error {
 	it.done = true
-	for _, r := range it.ranks {
-		if !r.finished {
-			r.finish()
-			it.ready = r.out.release(it.ready, r.settledBefore())
-		}
-		if r.err != nil {
-			return r.err
-		}
+	if err := it.endRank(); err != nil {
+		return err
 	}
 	if it.part {
 		it.pool.free, it.lent = nil, nil // of many ranks most are done

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -101,22 +102,6 @@ func diff(got, want []eventtest.Row) string {
 	return ""
 }
 
-func TestInterleavedRanks(t *testing.T) {
-	for seed := range uint64(300) {
-		h, rows := eventtest.Random(seed)
-		h.Reports = noGraphs(h.Reports)
-		mixed := slices.Clone(rows)
-		slices.SortStableFunc(mixed, func(a, b eventtest.Row) int {
-			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End-b.Start, a.End-a.Start))
-		})
-		opt := testOptions(step.Methods[1+seed%3], false)
-		want := isolate(t, h, rows, opt, 64)
-		if d := diff(isolate(t, h, mixed, opt, 7), want); d != "" {
-			t.Fatalf("seed %d: %s", seed, d)
-		}
-	}
-}
-
 // Rows of contiguous ranks come out contiguous, however long the ranks are.
 func TestRanksStayTogether(t *testing.T) {
 	var rows []eventtest.Row
@@ -173,18 +158,17 @@ func (c *counter) Next() (*event.Batch, error) {
 	return b, err
 }
 
-// Rows are handed out soon, also of interleaved ranks and where there are no
-// steps.
+// Rows are handed out soon, also of several ranks and where there are no steps.
 func TestLatency(t *testing.T) {
-	var apart, mixed []eventtest.Row
+	var one, two []eventtest.Row
 	for i := range int64(200_000) {
 		r := eventtest.New(event.Kernel, 0, i, i+1, "k")
 		r.Device = 0
-		apart = append(apart, r)
-		r.Rank = int32(i % 2)
-		mixed = append(mixed, r)
+		one = append(one, r)
+		r.Rank = int32(i / 100_000)
+		two = append(two, r)
 	}
-	for name, rows := range map[string][]eventtest.Row{"apart": apart, "mixed": mixed} {
+	for name, rows := range map[string][]eventtest.Row{"one": one, "two": two} {
 		src := &counter{Source: eventtest.Source(eventtest.Header(rows), rows, 1000)}
 		it, err := New(src, Options{By: step.NVTX})
 		if err != nil {
@@ -193,8 +177,11 @@ func TestLatency(t *testing.T) {
 		out := 0
 		for {
 			b, err := it.Next()
-			if err != nil {
+			if err == io.EOF {
 				break
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			if b.Len > event.BatchRows+1000 {
 				t.Errorf("%s: a batch of %d rows", name, b.Len)

@@ -38,7 +38,6 @@ type output struct {
 	pool    *pool
 	first   int // number of batches[0]
 	batches []*event.Batch
-	closed  bool // no more rows are expected, the last batch can go, too
 
 	tail      *event.Batch // nil while there is none
 	tailStart int64
@@ -46,7 +45,6 @@ type output struct {
 
 // last returns the batch that rows are appended to.
 func (o *output) last() *event.Batch {
-	o.closed = false
 	if len(o.batches) == 0 {
 		o.batches = append(o.batches, o.pool.get())
 	}
@@ -165,19 +163,16 @@ func (o *output) drop(p pos) {
 
 // release appends to ready the full batches before the one numbered limit.
 func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
-	n := len(o.batches)
-	if !o.closed {
-		n = max(0, min(limit-o.first, n-1))
-	}
+	n := max(0, min(limit-o.first, len(o.batches)-1))
 	ready = append(ready, o.batches[:n]...)
 	o.batches = append(o.batches[:0], o.batches[n:]...)
 	o.first += n
 	return ready
 }
 
-// close makes all batches ready for release, and leaves none: of many
-// ranks most are done.
-func (o *output) close() {
+// close appends all batches to ready, and leaves none: of many ranks most are done.
+func (o *output) close(ready []*event.Batch) []*event.Batch {
+	o.flush(never)
 	if n := len(o.batches); n > 0 && o.batches[n-1].Len == 0 {
 		o.pool.put(o.batches[n-1])
 		o.batches = o.batches[:n-1]
@@ -186,5 +181,6 @@ func (o *output) close() {
 		o.pool.put(o.tail)
 		o.tail = nil
 	}
-	o.closed = true
+	ready, o.batches = append(ready, o.batches...), nil
+	return ready
 }

@@ -18,14 +18,11 @@ const (
 
 // rank is what is known of one rank after the rows so far.
 type rank struct {
-	id       int32
-	plan     *plan
-	want     [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
-	out      output
-	lastRow  int64 // number of its last row among all rows of the stream
-	finished bool
-	left     bool  // its rows pass as they are
-	err      error // in rows that were held
+	id   int32
+	plan *plan
+	want [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
+	out  output
+	left bool // its rows pass as they are
 
 	device  int32 // whose collectives or replays count, -1: not known yet
 	markers markers
@@ -437,22 +434,15 @@ func (r *rank) settledBefore() int {
 	return r.step.at.batch
 }
 
-// finish takes the end of the rank's rows.
-func (r *rank) finish() {
-	if r.finished {
-		return
-	}
+// finish takes the end of the rank's rows. An error is in those that were held.
+func (r *rank) finish() (err error) {
 	if r.learner != nil {
-		if err := (unmarked{r}).learned(); err != nil {
-			r.err = err
-		}
+		err = unmarked{r}.learned()
 	}
-	r.finished = true
 	if r.open {
 		r.closeSegment(never)
 	}
-	r.out.flush(never)
-	r.out.close()
 	r.markers.ranges = nil
 	r.more, r.outside.markers = r.outside.more(), nil
+	return err
 }
