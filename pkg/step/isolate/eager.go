@@ -36,9 +36,8 @@ func (r replayed) markEager() {
 // observeEager uses row k, a kernel that no replay ran; the rows from from on are not in the
 // output. It returns the first that still is not.
 func (r replayed) observeEager(b *event.Batch, from, k int) int {
-	begins := unmarked(r).beginsWithKernel(b, k)
-	begins = unmarked(r).hostBegins(r.context.launched(b, k)) || begins
-	r.begins = r.begins || begins
+	begins := unmarked(r).between(b, k)
+	begins = unmarked(r).launched(b, k) || begins
 	end := min(b.End.Values[k], r.border)
 	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
 		from = r.endEager(b, from, k)

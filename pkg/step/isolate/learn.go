@@ -63,7 +63,7 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 		if r.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
 			l.frontier, l.ended = max(l.frontier, ends[i]), false
 		}
-		l.row(r.rank, b, i)
+		r.row(b, i)
 		l.rows++
 		done = l.marked || l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld
 	}
@@ -108,43 +108,32 @@ func (l *learner) keep(b *event.Batch, i, j int, pool *pool) {
 	}
 }
 
-// row uses row k.
-func (l *learner) row(r *rank, b *event.Batch, k int) {
-	class := event.Class(-1)
-	if v, ok := b.Class.Get(k); ok {
-		class = v
+// row uses row k. What is inside a replay says nothing about where it stands among others.
+func (r unmarked) row(b *event.Batch, k int) {
+	l, kind := r.learner, b.Kind.Values[k]
+	class, classed := b.Class.Get(k)
+	replay := r.plan.method == step.Graph && (kind == event.Kernel || kind == event.Graph) && isReplay(b, k)
+	if replay && r.device < 0 {
+		r.device = b.Device.Values[k]
 	}
-	switch b.Kind.Values[k] {
-	case event.NVTX:
-		if r.plan.method != step.Graph && (class == event.StepMarker || r.plan.custom) {
+	switch {
+	case kind == event.NVTX:
+		if r.plan.method != step.Graph && (classed && class == event.StepMarker || r.plan.custom) {
 			_, l.marked = r.plan.marker.Parse(string(b.Name.Get(k)))
 		}
-	case event.Kernel, event.Graph:
-		if r.device < 0 && isReplay(b, k) {
-			r.device = b.Device.Values[k]
+	case replay:
+		launch, ok := b.Correlation.Get(k)
+		if !ok || b.Device.Values[k] != r.device || !r.context.begun(launch) {
+			return
 		}
-		if b.Device.Values[k] == r.device {
-			l.kernel(r, b, k, class)
-		}
+		l.whole += b2n(kind == event.Kernel && isEmbedding(string(b.Name.Get(k))))
+		fallthrough
+	case r.isUnit(b, k):
+		r.unit(b, k)
+		l.run.collective()
 	default:
-		r.context.host(b, k)
+		r.between(b, k)
 	}
-}
-
-// kernel uses a kernel of the device.
-func (l *learner) kernel(r *rank, b *event.Batch, k int, class event.Class) {
-	if r.plan.method == step.Graph && isReplay(b, k) {
-		l.replay(r, b, k)
-		return
-	}
-	if r.plan.method == step.Graph || class != event.Allreduce {
-		l.run.add(r.context.names.token(&b.Name, k), class)
-		return
-	}
-	for _, t := range r.context.collective(b, k) {
-		l.run.add(t, -1)
-	}
-	l.run.collective()
 }
 
 // learned ends the learning: it sets the rule, and uses the rows that were held.
@@ -175,18 +164,6 @@ func (r unmarked) learned() error {
 	return nil
 }
 
-// replay uses a GPU row that a graph launch ran. What is inside a replay says
-// nothing about where it stands among others.
-func (l *learner) replay(r *rank, b *event.Batch, k int) {
-	if launch, ok := b.Correlation.Get(k); ok && r.context.begun(launch) {
-		for _, t := range r.context.launched(b, k) {
-			l.run.add(t, -1)
-		}
-		l.run.collective()
-		l.whole += b2n(b.Kind.Values[k] == event.Kernel && isEmbedding(string(b.Name.Get(k))))
-	}
-}
-
 // isReplay says whether a graph launch ran row k of the GPU.
 func isReplay(b *event.Batch, k int) bool {
 	if b.Kind.Values[k] == event.Graph {
@@ -197,6 +174,6 @@ func isReplay(b *event.Batch, k int) bool {
 
 // isUnit says whether row k is a collective that steps are made of.
 func (r unmarked) isUnit(b *event.Batch, k int) bool {
-	return b.Kind.Values[k] == event.Kernel && (r.device < 0 || b.Device.Values[k] == r.device) &&
+	return r.plan.method == step.Allreduce && b.Kind.Values[k] == event.Kernel && (r.device < 0 || b.Device.Values[k] == r.device) &&
 		b.Class.Valid.Get(k) && b.Class.Values[k] == event.Allreduce
 }

@@ -22,7 +22,7 @@ func (r *rank) observe(b *event.Batch, from, k int) int {
 	case r.plan.method == step.Graph:
 		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != event.Allreduce):
-		unmarked{r}.observeEvidence(b, k)
+		unmarked{r}.between(b, k)
 	case classed:
 		return r.observeCollective(b, from, k)
 	}
@@ -211,8 +211,8 @@ func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 	fresh := r.context.begun(launch)
 	boundary := false
 	if fresh {
-		if unmarked(r).hostBegins(r.context.launched(b, k)) { // else what began belongs to this replay
-			from, r.begins = r.endEager(b, from, k), true
+		if unmarked(r).launched(b, k) { // else what began belongs to this replay
+			from = r.endEager(b, from, k)
 		}
 		r.eager.kernels = 0
 		r.settleEager()

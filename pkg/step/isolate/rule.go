@@ -84,7 +84,6 @@ type context struct {
 	tokens []int32
 	launch int64 // of the collective before, none
 	replay int64 // graph launch of the collective before, none
-	popped []int32
 
 	launches [maxReplays + 1]int64 // the graph launches whose replays began last
 	next     int                   // the oldest of them
@@ -150,75 +149,74 @@ func (c *context) add(start int64, token int32) {
 	}
 }
 
-// collective returns the tokens that are known with the collective in row k: the
-// host events since the launch of the one before, and whether another replay
-// begins. They are valid until the next call.
-func (c *context) collective(b *event.Batch, k int) []int32 {
-	c.launched(b, k)
+// note uses a token that lies before the next collective or replay: it is learned, or a step
+// may begin with it, which note returns.
+func (r unmarked) note(t int32, class event.Class) (begins bool) {
+	if r.learner != nil {
+		r.learner.run.add(t, class)
+		return false
+	}
+	begins = r.rule.beginsWith(t, &r.context.names)
+	r.begins = r.begins || begins
+	r.copying = r.copying || t == tokenDtoH
+	return begins
+}
+
+// between uses row k, which is no collective or replay, and says whether a step begins with it.
+func (r unmarked) between(b *event.Batch, k int) bool {
+	if kind := b.Kind.Values[k]; kind != event.Kernel && kind != event.Graph {
+		r.context.host(b, k)
+		return false
+	}
+	class, ok := b.Class.Get(k)
+	if !ok {
+		class = -1
+	}
+	return b.Device.Values[k] == r.device && r.note(r.context.names.token(&b.Name, k), class)
+}
+
+// launched uses the host events since the launch of the collective, or replay, before, up to
+// that of row k, and says whether a step begins with one of them.
+func (r unmarked) launched(b *event.Batch, k int) (begins bool) {
+	c := &r.context
+	launch, ok := b.LaunchStart.Get(k)
+	if !ok {
+		return false
+	}
+	n := 0
+	for ; n < len(c.starts) && c.starts[n] < launch; n++ {
+		begins = r.note(c.tokens[n], -1) || begins
+	}
+	c.starts = append(c.starts[:0], c.starts[n:]...)
+	c.tokens = append(c.tokens[:0], c.tokens[n:]...)
+	c.launch = max(c.launch, launch)
+	return begins
+}
+
+// unit uses what comes with row k, a collective or the first one of a replay: the host events
+// before it, and of a collective whether another replay begins.
+func (r unmarked) unit(b *event.Batch, k int) {
+	if r.launched(b, k); r.plan.method == step.Graph {
+		return
+	}
 	replay := int64(none)
 	if b.Columns.Has(event.ColGraphNode) && b.GraphNode.Valid.Get(k) {
 		if id, ok := b.Correlation.Get(k); ok {
 			replay = id
 		}
 	}
-	if replay != none && replay != c.replay {
-		c.popped = append(c.popped, tokenReplay)
+	if replay != none && replay != r.context.replay {
+		r.note(tokenReplay, -1)
 	}
-	c.replay = replay
-	return c.popped
+	r.context.replay = replay
 }
 
-// launched returns the host events since the launch of the collective, or replay,
-// before, up to that of the one in row k.
-func (c *context) launched(b *event.Batch, k int) []int32 {
-	c.popped = c.popped[:0]
-	if launch, ok := b.LaunchStart.Get(k); ok {
-		n := 0
-		for n < len(c.starts) && c.starts[n] < launch {
-			n++
-		}
-		c.popped = append(c.popped, c.tokens[:n]...)
-		c.starts = append(c.starts[:0], c.starts[n:]...)
-		c.tokens = append(c.tokens[:0], c.tokens[n:]...)
-		c.launch = max(c.launch, launch)
-	}
-	return c.popped
-}
-
-// observeEvidence uses row k, which is no collective.
-func (r unmarked) observeEvidence(b *event.Batch, k int) {
-	if b.Kind.Values[k] != event.Kernel {
-		r.context.host(b, k)
-		return
-	}
-	r.begins = r.begins || r.beginsWithKernel(b, k)
-}
-
-// beginsWithKernel says whether a step begins with the kernel in row k.
-func (r unmarked) beginsWithKernel(b *event.Batch, k int) bool {
-	return b.Device.Values[k] == r.device && r.rule.beginsWith(r.context.names.token(&b.Name, k), &r.context.names)
-}
-
-// boundary says whether the rule has a step begin with the collective in row k.
+// boundary says whether the rule has a step begin with the collective or replay in row k.
 func (r unmarked) boundary(b *event.Batch, k int) bool {
-	var tokens []int32
-	if r.plan.method == step.Graph {
-		tokens = r.context.launched(b, k)
-	} else {
-		tokens = r.context.collective(b, k)
-	}
-	begins := r.hostBegins(tokens) || r.begins || r.rule.single
+	r.unit(b, k)
+	begins := r.begins || r.rule.single
 	r.copied += b2n((r.copying || r.eager.copied) && r.rule.copies)
 	r.begins, r.copying, r.eager.copied = false, false, false
-	return begins
-}
-
-// hostBegins says whether a step begins with one of the tokens of the host.
-func (r unmarked) hostBegins(tokens []int32) (begins bool) {
-	for _, t := range tokens {
-		begins = begins || r.rule.beginsWith(t, &r.context.names)
-		r.copying = r.copying || t == tokenDtoH
-	}
 	return begins
 }
 
