@@ -122,9 +122,8 @@ func LostReplays(calls, replays, launched, recorded int64) bool {
 
 // worker counts the work of the open step.
 type worker struct {
-	pending Work // after the latest end of the segment's steps
-	dict    *event.Dict
-	loads   []int8 // by code of dict: whether a call loads code, -1 where that was not asked
+	pending Work             // after the latest end of the segment's steps
+	loads   event.Memo[bool] // whether a call loads code
 }
 
 // count counts rows i to j.
@@ -150,7 +149,7 @@ func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 			case event.GraphLaunch:
 				to.Graphs++
 			default:
-				if w.loadsCode(&b.Name, i) {
+				if w.loads.Of(&b.Name, i, loadsCode) {
 					to.Loads++
 				}
 			}
@@ -162,23 +161,5 @@ func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 	}
 }
 
-// loadsCode reports whether the call of a row loads code; each name of a dictionary is asked once.
-func (w *worker) loadsCode(names *event.Strings, i int) bool {
-	loads := func() bool { return cudaname.EffectOf(string(names.Get(i)))&cudaname.LoadsCode != 0 }
-	if names.Dict == nil || names.Codes[i] < 0 {
-		return loads()
-	}
-	if w.dict != names.Dict {
-		w.dict, w.loads = names.Dict, w.loads[:0]
-	}
-	code := int(names.Codes[i])
-	for code >= len(w.loads) {
-		w.loads = append(w.loads, -1)
-	}
-	if w.loads[code] < 0 {
-		if w.loads[code] = 0; loads() {
-			w.loads[code] = 1
-		}
-	}
-	return w.loads[code] > 0
-}
+// loadsCode reports whether a call of the given name loads code.
+func loadsCode(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.LoadsCode != 0 }

@@ -11,12 +11,11 @@ const MaxNames = 1 << 16
 // Names numbers names from 0 on, 65,536 of them; those that come after are one,
 // "(other)".
 type Names struct {
-	fold  bool
-	ids   map[string]int32
-	list  []string
-	buf   []byte
-	dict  *event.Dict
-	codes []int32 // numbers of the strings of dict, one more than they are; 0: not looked up yet
+	fold bool
+	ids  map[string]int32
+	list []string
+	buf  []byte
+	memo event.Memo[int32]
 }
 
 // NewNames returns names, of which those are one that differ in digits only where
@@ -25,21 +24,8 @@ func NewNames(fold bool) *Names {
 	return &Names{fold: fold, ids: make(map[string]int32)}
 }
 
-// Of returns the number of the name in row i. Strings of a dictionary are looked up
-// once.
-func (n *Names) Of(c *event.Strings, i int) int32 {
-	if c.Dict == nil || c.Codes[i] < 0 {
-		return n.ID(c.Get(i))
-	}
-	if c.Dict != n.dict {
-		n.dict, n.codes = c.Dict, make([]int32, len(c.Dict.Offsets))
-	}
-	known := &n.codes[c.Codes[i]]
-	if *known == 0 {
-		*known = n.ID(c.Get(i)) + 1
-	}
-	return *known - 1
-}
+// Of returns the number of the name in row i.
+func (n *Names) Of(c *event.Strings, i int) int32 { return n.memo.Of(c, i, n.ID) }
 
 // Len is how many names there are.
 func (n *Names) Len() int { return len(n.list) }

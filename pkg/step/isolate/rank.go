@@ -73,7 +73,6 @@ type isolated struct {
 	step          openStep
 	recent        []openStep // steps before it that a range or a replay may still prolong
 	segments      []segment
-	unclear       []string // of each closed segment why its structure was not clear
 	sizes         []int32  // of all steps
 	more          int      // at the end: how many more forward passes are launched than there are markers
 	unlikeMarkers bool     // markers show other iterations than more than a tenth of its steps
@@ -96,6 +95,7 @@ type openStep struct {
 type segment struct {
 	first      int // number of its first step
 	start, end int64
+	unclear    string // why its structure was not clear, "" where it was
 	// drained is when the GPU is done with what came before the long idle stretch, by
 	// nvtx and where nothing else is launched by then; else 0.
 	drained int64
@@ -397,7 +397,7 @@ func (r *rank) closeSegment(t int64) {
 	replayed{r}.settleEager()
 	if r.open { // else what there was is no step
 		r.endStep(r.segments[len(r.segments)-1].end, t)
-		r.unclear = append(r.unclear, r.whyUnclear())
+		r.segments[len(r.segments)-1].unclear = r.whyUnclear()
 	}
 	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier

@@ -40,28 +40,15 @@ func (u *rule) beginsWith(t int32, n *names) bool {
 	return u.embed && t >= firstName && isEmbedding(n.list[t-firstName])
 }
 
-// names numbers the names of kernels. Strings of a dictionary are looked up once.
+// names numbers the names of kernels.
 type names struct {
-	ids   map[string]int32
-	list  []string // of the tokens from firstName on
-	dict  *event.Dict
-	codes []int32 // tokens of the strings of dict, 0: not looked up yet
+	ids  map[string]int32
+	list []string // of the tokens from firstName on
+	memo event.Memo[int32]
 }
 
 // token returns the number of the name in row i.
-func (n *names) token(c *event.Strings, i int) int32 {
-	if c.Dict == nil || c.Codes[i] < 0 {
-		return n.lookUp(c.Get(i))
-	}
-	if c.Dict != n.dict {
-		n.dict, n.codes = c.Dict, make([]int32, len(c.Dict.Offsets))
-	}
-	code := c.Codes[i]
-	if n.codes[code] == 0 {
-		n.codes[code] = n.lookUp(c.Get(i))
-	}
-	return n.codes[code]
-}
+func (n *names) token(c *event.Strings, i int) int32 { return n.memo.Of(c, i, n.lookUp) }
 
 // lookUp returns the token of a name, which may be a new one.
 func (n *names) lookUp(text []byte) int32 {

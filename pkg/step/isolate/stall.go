@@ -264,9 +264,8 @@ func (r stalling) split() {
 			b.Step.SetNull(i)
 		}
 	})
-	r.segments[last].end = d.end
+	r.segments[last].end, r.segments[last].unclear = d.end, r.whyUnclear()
 	r.segments = append(r.segments, segment{first: len(r.sizes), start: r.step.start, end: r.step.end})
 	r.recent = r.recent[:0]
 	r.out.at(r.step.at).Segment.Set(r.step.at.row, int64(last+1))
-	r.unclear = append(r.unclear, r.whyUnclear())
 }

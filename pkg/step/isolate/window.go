@@ -283,8 +283,8 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 // notClear says why the structure of the benchmark segment, or where there is
 // none that of any segment, was not clear.
 func (r ended) notClear(segment int) string {
-	for i, why := range r.unclear {
-		if why != "" && (i == segment || segment < 0) {
+	for i := range r.segments {
+		if why := r.segments[i].unclear; why != "" && (i == segment || segment < 0) {
 			return why
 		}
 	}
@@ -294,9 +294,9 @@ func (r ended) notClear(segment int) string {
 // unclearSegments is the number of segments whose structure was not clear, or is not that of the
 // benchmark segment: most of their steps have another size.
 func (r ended) unclearSegments(w *window) (n int) {
-	for i, why := range r.unclear {
+	for i := range r.segments {
 		other, steps := r.odd(w, i)
-		n += b2n(why != "" || w.segment >= 0 && i != w.segment && mostOf(other, steps))
+		n += b2n(r.segments[i].unclear != "" || w.segment >= 0 && i != w.segment && mostOf(other, steps))
 	}
 	return n
 }
