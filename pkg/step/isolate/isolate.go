@@ -103,7 +103,6 @@
 package isolate
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -331,11 +330,5 @@ func (it *Isolator) finish() error {
 		it.pool.free, it.lent = nil, nil // of many ranks most are done
 		return nil
 	}
-	err := it.addWindows()
-	if none := (*NotFound)(nil); it.opt.Unclear != nil && errors.As(err, &none) {
-		it.opt.Unclear(none)
-		it.addUnclear()
-		return nil
-	}
-	return err
+	return it.addWindows()
 }

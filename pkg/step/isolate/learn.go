@@ -145,7 +145,6 @@ func (r unmarked) learned() error {
 			l.find(r.rank)
 		}
 		r.setRule(l.rule)
-		r.rule.at = nil // it may be that of another segment, too
 	}
 	r.context.reset()
 	r.begins = false

@@ -333,7 +333,7 @@ func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
 // ruleFor makes a rule of the tokens that lie where steps begin and hardly anywhere else: of
 // them those that are needed for nearly all of the steps, the most frequent first.
 func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
-	u := &rule{begins: make([]bool, len(places)), classes: s.classes, at: at, groups: max(0, len(at)-1)}
+	u := &rule{begins: make([]bool, len(places)), classes: s.classes, groups: max(0, len(at)-1)}
 	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
 	var tokens []int
 	for t := range places {

@@ -73,11 +73,11 @@ type isolated struct {
 	step          openStep
 	recent        []openStep // steps before it that a range or a replay may still prolong
 	segments      []segment
-	sizes         []int32  // of all steps
-	more          int      // at the end: how many more forward passes are launched than there are markers
-	unlikeMarkers bool     // markers show other iterations than more than a tenth of its steps
-	kernels       []int32  // of all steps, by structure
-	strays        int32    // all-reduce kernels that were launched outside of markers
+	sizes         []int32 // of all steps
+	more          int     // at the end: how many more forward passes are launched than there are markers
+	unlikeMarkers bool    // markers show other iterations than more than a tenth of its steps
+	kernels       []int32 // of all steps, by structure
+	strays        int32   // all-reduce kernels that were launched outside of markers
 }
 
 // openStep is a step whose row is still held.

@@ -28,7 +28,6 @@ type rule struct {
 	silent  bool          // there was no evidence there
 	whole   bool          // replays begin with an embedding
 	why     string        // what was not clear where the rule was learned, "" for nothing
-	at      []int32       // the collectives or replays that began steps where the rule was learned
 }
 
 // beginsWith says whether a step begins where a token lies. Those that came after the rule was

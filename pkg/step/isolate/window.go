@@ -1,9 +1,9 @@
 package isolate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -82,44 +82,51 @@ func commonSize(sizes []int32) int32 {
 // addWindows makes the last batch, the window rows, and says what is odd. It
 // fails where the steps of a rank could not be identified.
 func (it *Isolator) addWindows() error {
-	ranks := make([]*rank, 0, len(it.ranks))
-	total := 0
-	for _, r := range it.ranks {
-		if r.id != noRank {
-			ranks = append(ranks, r)
-			total += len(r.sizes)
-		}
-	}
-	if total == 0 {
+	ranks := slices.DeleteFunc(slices.Clone(it.ranks), func(r *rank) bool { return r.id == noRank })
+	if !slices.ContainsFunc(ranks, func(r *rank) bool { return len(r.sizes) > 0 }) {
 		it.opt.Warn("no steps at all: " + it.nothing())
 		return nil
 	}
-	sort.Slice(ranks, func(i, j int) bool { return ranks[i].id < ranks[j].id })
+	slices.SortFunc(ranks, func(a, b *rank) int { return cmp.Compare(a.id, b.id) })
 	b := it.pool.get()
+	it.ready = append(it.ready, b)
 	var unclear []*NotFound
 	marked := false
 	for _, r := range ranks {
 		if len(r.sizes) == 0 {
-			it.sayWithout(r)
+			if !r.left {
+				it.opt.Warn(fmt.Sprintf("rank %d has no steps", r.id))
+			}
 		} else if none := (ended{r}).addWindow(b); none != nil {
-			ended{r}.addUnclear(b)
 			none.Ranks = []int32{r.id}
 			unclear = append(unclear, none)
 		} else {
 			marked = marked || r.markers.ids > 0
 		}
 	}
-	if err := it.leaveOut(unclear, marked); err != nil {
-		return err
+	none := it.leaveOut(unclear, marked)
+	switch {
+	case none == nil:
+		it.checkUnlike(ranks)
+		return nil
+	case it.opt.Unclear == nil:
+		return none
 	}
-	it.checkUnlike(ranks)
-	it.ready = append(it.ready, b)
+	it.opt.Unclear(none)
+	for i := range b.Len {
+		b.Step.SetNull(i)
+		b.Size.SetNull(i)
+		b.Segment.SetNull(i)
+		if b.Columns.Has(event.ColClass) {
+			b.Class.SetNull(i)
+		}
+	}
 	return nil
 }
 
 // leaveOut warns of ranks whose steps cannot be identified. It fails where they may not be
 // left out, or no other rank has steps by its markers.
-func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) error {
+func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) *NotFound {
 	switch {
 	case len(unclear) == 0:
 		return nil
@@ -142,38 +149,6 @@ func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) error {
 // LeftOut goes on after why a rank's steps cannot be identified where those of others can.
 const LeftOut = ": figures of steps are those of the other ranks"
 
-// sayWithout warns of a rank without steps, unless that is what was asked for.
-func (it *Isolator) sayWithout(r *rank) {
-	if !slices.Contains(it.opt.Leave, r.id) {
-		it.opt.Warn(fmt.Sprintf("rank %d has no steps", r.id))
-	}
-}
-
-// addUnclear makes the last batch: window rows that say that there are no steps.
-func (it *Isolator) addUnclear() {
-	b := it.pool.get()
-	for _, r := range it.ranks {
-		if len(r.sizes) > 0 {
-			ended{r}.addUnclear(b)
-		}
-	}
-	it.ready = append(it.ready, b)
-}
-
-// addUnclear appends a window row that says that the rank has no steps.
-func (r ended) addUnclear(b *event.Batch) { w := r.window(); r.addRow(b, &w) }
-
-// addRow appends a window row, and returns its number.
-func (r ended) addRow(b *event.Batch, w *window) int {
-	i := b.AppendNulls()
-	b.Kind.Set(i, event.Window)
-	b.Start.Set(i, w.start)
-	b.End.Set(i, w.end)
-	b.Rank.Set(i, r.id)
-	b.Name.SetLast("window")
-	return i
-}
-
 // nothing says what was looked for in vain.
 func (it *Isolator) nothing() string {
 	switch it.plan.method {
@@ -185,7 +160,8 @@ func (it *Isolator) nothing() string {
 	return "no rank has a recorded replay of a CUDA graph"
 }
 
-// addWindow appends the rank's window row, unless its steps cannot be identified.
+// addWindow appends the rank's window row, which has no number of steps where they cannot be
+// identified.
 func (r ended) addWindow(b *event.Batch) *NotFound {
 	w := r.window()
 	switch {
@@ -201,10 +177,15 @@ func (r ended) addWindow(b *event.Batch) *NotFound {
 			r.warn("%s unrecorded time splits them into %d segments", say, len(r.segments))
 		}
 	}
-	if err := r.check(&w); err != nil {
-		return err
+	i := b.AppendNulls()
+	b.Kind.Set(i, event.Window)
+	b.Start.Set(i, w.start)
+	b.End.Set(i, w.end)
+	b.Rank.Set(i, r.id)
+	b.Name.SetLast("window")
+	if none := r.check(&w); none != nil {
+		return none
 	}
-	i := r.addRow(b, &w)
 	b.Step.Set(i, int64(len(r.sizes)))
 	b.Size.Set(i, w.size)
 	if w.segment >= 0 {
