@@ -124,20 +124,26 @@ type outside struct {
 
 // launches are calls that launch kernels, and graphs, during a marker and from its
 // end to the next one, and how many numbers there are between those of the two.
-type launches struct{ kernels, graphs, kernelsAfter, graphsAfter, skipped int32 }
+type launches [5]int32
 
-// call counts an API call of the given class that begins at t.
+const (
+	kernelsDuring = iota
+	graphsDuring
+	kernelsAfter
+	graphsAfter
+	skipped
+)
+
+// call counts a call that launches kernels, or a graph, and begins at t.
 func (o *outside) call(class event.Class, t int64) {
-	switch {
-	case class == event.Launch && t < o.end:
-		o.now.kernels++
-	case class == event.Launch:
-		o.now.kernelsAfter++
-	case class == event.GraphLaunch && t < o.end:
-		o.now.graphs++
-	case class == event.GraphLaunch:
-		o.now.graphsAfter++
+	k := kernelsDuring
+	if class == event.GraphLaunch {
+		k = graphsDuring
 	}
+	if t >= o.end {
+		k += kernelsAfter
+	}
+	o.now[k]++
 }
 
 // marker begins a marker that ends at end; one that is not fresh is a part of one before. What
@@ -151,7 +157,7 @@ func (o *outside) marker(end, number int64, fresh bool) {
 	}
 	if fresh {
 		if last != noNumber {
-			o.now.skipped = int32(max(0, number-last-1))
+			o.now[skipped] = int32(max(0, number-last-1))
 		}
 		o.markers = append(o.markers, o.now)
 		o.now = launches{}
@@ -169,7 +175,7 @@ func (o *outside) close() {
 
 // drains says whether less than another step is launched after the last marker.
 func (o *outside) drains() bool {
-	return o.now.graphsAfter <= o.now.graphs && o.now.kernelsAfter < max(o.now.kernels, step.MinForward)
+	return o.now[graphsAfter] <= o.now[graphsDuring] && o.now[kernelsAfter] < max(o.now[kernelsDuring], step.MinForward)
 }
 
 // more returns how many more forward passes are launched than there are markers: less those in
@@ -178,37 +184,34 @@ func (o *outside) drains() bool {
 // much is launched after most as during them, each has a pass without a marker if numbers of
 // markers are left out as often, or if of kernels no more than a sampler's are left over.
 func (o *outside) more() (n int) {
-	of := func(count func(l *launches) int32) (usual int32) {
+	var usual launches
+	for k := range usual {
 		all := make([]int32, len(o.markers))
 		for i := range all {
-			all[i] = count(&o.markers[i])
+			all[i] = o.markers[i][k]
 		}
-		return median(all)
-	}
-	usual := launches{
-		kernels: of(func(l *launches) int32 { return l.kernels }), kernelsAfter: of(func(l *launches) int32 { return l.kernelsAfter }),
-		graphs: of(func(l *launches) int32 { return l.graphs }), graphsAfter: of(func(l *launches) int32 { return l.graphsAfter }),
-		skipped: of(func(l *launches) int32 { return l.skipped }),
+		usual[k] = median(all)
 	}
 	if usual == (launches{}) {
 		return 0
 	}
-	passes, rest := usual.kernelsAfter/max(step.MinForward, usual.kernels), usual.kernelsAfter%max(step.MinForward, usual.kernels)
-	if usual.graphs > 0 {
-		passes, rest = usual.graphsAfter/usual.graphs, step.MinForward
+	pass := max(step.MinForward, usual[kernelsDuring])
+	passes, rest := usual[kernelsAfter]/pass, usual[kernelsAfter]%pass
+	if usual[graphsDuring] > 0 {
+		passes, rest = usual[graphsAfter]/usual[graphsDuring], step.MinForward
 	}
-	if passes > 0 && passes == usual.skipped || passes == 1 && rest < step.MinForward {
+	if passes > 0 && passes == usual[skipped] || passes == 1 && rest < step.MinForward {
 		n += int(passes) * len(o.markers)
 	}
 	for _, l := range o.markers {
-		switch kernels := l.kernelsAfter - usual.kernelsAfter; {
+		switch kernels := l[kernelsAfter] - usual[kernelsAfter]; {
 		case l == launches{}:
 			n--
-		case usual.graphs > 0:
-			n += parts(l.graphsAfter-usual.graphsAfter, usual.graphs)
-			n += b2n(kernels >= 2*(usual.kernels+usual.kernelsAfter)+step.MinForward)
-		case usual.kernels > usual.kernelsAfter:
-			n += parts(kernels, usual.kernels)
+		case usual[graphsDuring] > 0:
+			n += parts(l[graphsAfter]-usual[graphsAfter], usual[graphsDuring])
+			n += b2n(kernels >= 2*(usual[kernelsDuring]+usual[kernelsAfter])+step.MinForward)
+		case usual[kernelsDuring] > usual[kernelsAfter]:
+			n += parts(kernels, usual[kernelsDuring])
 		}
 	}
 	return n

@@ -9,10 +9,10 @@ import (
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
 type learner struct {
-	clock                 // as if the rows that are held were used
-	held   []*event.Batch // copies of the rows, in order
-	rows   int            // how many there are
-	retry  int            // the number of rows at which to try
+	clock         // as if the rows that are held were used
+	held   output // copies of the rows
+	rows   int    // how many there are
+	retry  int    // the number of rows at which to try
 	run    run
 	marked bool  // there is a marker after all
 	ended  bool  // no GPU activity since the end of a segment
@@ -42,7 +42,7 @@ func (r unmarked) learn(b *event.Batch, k int) {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
-	r.learner = &learner{retry: minHeld, clock: r.clock}
+	r.learner = &learner{retry: minHeld, clock: r.clock, held: output{pool: &pool{columns: b.Columns}}}
 }
 
 // hold holds rows i to j as far as they belong to the segment. It returns the
@@ -67,7 +67,7 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 		l.rows++
 		done = l.marked || l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld
 	}
-	l.keep(b, from, i, r.out.pool)
+	l.held.add(b, from, i)
 	if !done && l.rows >= l.retry {
 		l.retry *= 2
 		done = l.decides(r.rank)
@@ -92,20 +92,6 @@ func (l *learner) decides(r *rank) bool {
 func (l *learner) find(r *rank) {
 	l.tried, l.rule = l.rows, l.run.rule(&r.context.names)
 	l.rule.whole = float64(l.whole) >= minCover*float64(len(l.run.ends))
-}
-
-// keep copies rows i to j.
-func (l *learner) keep(b *event.Batch, i, j int, pool *pool) {
-	for i < j {
-		if n := len(l.held); n == 0 || l.held[n-1].Len >= event.BatchRows {
-			held := pool.get()
-			held.Reset(b.Columns)
-			l.held = append(l.held, held)
-		}
-		n := min(j-i, event.BatchRows)
-		l.held[len(l.held)-1].AppendRange(b, i, i+n)
-		i += n
-	}
 }
 
 // row uses row k. What is inside a replay says nothing about where it stands among others.
@@ -150,7 +136,7 @@ func (r unmarked) learned() error {
 	r.begins = false
 	r.replaying = true
 	defer func() { r.replaying = false }()
-	for _, b := range l.held {
+	for _, b := range l.held.batches {
 		for i := 0; i < b.Len; {
 			k, err := r.use(b, i, b.Len)
 			if err != nil {

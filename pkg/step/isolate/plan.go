@@ -72,14 +72,11 @@ func unrecorded(h *event.Header) (launches, lost int64) {
 func columns(method string, structured bool) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
-	switch method {
-	case step.Allreduce:
-		if structured {
-			return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
-		}
-		return always | 1<<event.ColLaunchStart
-	case step.Graph:
+	switch {
+	case method == step.Graph || method == step.Allreduce && structured:
 		return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
+	case method == step.Allreduce:
+		return always | 1<<event.ColLaunchStart
 	}
 	return always
 }
@@ -105,6 +102,10 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	reduces, graphs := h.ClassRows(event.Allreduce), h.Rows(event.Graph)
 	custom := opt.Marker != "" && h.Rows(event.NVTX) > 0
 	launches, lost := unrecorded(h)
+	because := "graph replays recorded as a whole hide all-reduce kernels"
+	if reduces == 0 {
+		because = "there are no all-reduce kernels"
+	}
 	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
 	case reduces > 0 && graphs == 0 && marked && lost > 0 && mostOf(lost, launches):
@@ -115,14 +116,14 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	case custom:
 		return step.NVTX, "the ranges of --marker to find steps (--by nvtx)", nil
 	case h.ClassRows(event.StepMarker) > 0:
-		return step.NVTX, "forward-step markers to find steps (--by nvtx): " + because(reduces), nil
+		return step.NVTX, "forward-step markers to find steps (--by nvtx): " + because, nil
 	case h.ClassRows(event.GraphLaunch) > 1 && h.StartOnly():
 		return "", "", &NotFound{
 			Msg:    "could not find inference steps: the graphs are pieces of the only forward step, the first after the profiler started",
 			Advice: "record several steps, or take each replay for one with --by graph",
 		}
 	case h.ClassRows(event.GraphLaunch) > 0:
-		return step.Graph, "graph launches to find steps (--by graph): " + because(reduces) + ", and no forward-step markers", nil
+		return step.Graph, "graph launches to find steps (--by graph): " + because + ", and no forward-step markers", nil
 	}
 	none := &NotFound{
 		Msg:    "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
@@ -152,14 +153,6 @@ func (e *NotFound) Error() string { return e.Msg }
 
 // Hint tells what to do about it.
 func (e *NotFound) Hint() string { return e.Advice }
-
-// because says why all-reduce kernels are not used to find steps.
-func because(reduces int64) string {
-	if reduces == 0 {
-		return "there are no all-reduce kernels"
-	}
-	return "graph replays recorded as a whole hide all-reduce kernels"
-}
 
 // planOf returns the plan of a rank, and what is to be said of it: one without
 // all-reduce kernels, in a run that has them, is a stage of a pipeline. Its steps

@@ -21,12 +21,11 @@ type pause struct {
 // step after it.
 type doubt struct {
 	pause stat.Span
-	work  []stat.Span // what counts in any case
-	open  []openRange
+	work  []work
 }
 
-// openRange is the part of a range that lies in a pause, and when the range ends.
-type openRange struct {
+// work is time in a pause in which the host works, if what comes after goes on to end or longer.
+type work struct {
 	in  stat.Span
 	end int64
 }
@@ -173,15 +172,15 @@ func (r stalling) boundPause(t int64) {
 }
 
 // worked says whether the host works for half of the pause or more, with those of the ranges
-// that were open at its end which end by the given time.
+// in it which end by the given time, that of its end or later.
 func (d doubt) worked(by int64) bool {
-	work := slices.Clone(d.work)
-	for _, o := range d.open {
-		if o.end <= by {
-			work = append(work, o.in)
+	var spans []stat.Span
+	for _, w := range d.work {
+		if w.end <= by {
+			spans = append(spans, w.in)
 		}
 	}
-	return mostOf(stat.Length(stat.Union(work)), d.pause.Len())
+	return mostOf(stat.Length(stat.Union(spans)), d.pause.Len())
 }
 
 // hostWork returns what the threads that launch do in the pause, which ends at t. Ranges
@@ -214,13 +213,10 @@ func (r stalling) hostWork(t int64) doubt {
 			switch {
 			case h.thread != thread:
 			case h.what == inCall, h.what == onCPU && !waits:
-				d.work = append(d.work, in)
-			case h.what != inRange || h.start < r.step.since:
-			case h.end <= t:
-				d.work = append(d.work, stat.Subtract([]stat.Span{in}, fetches)...)
-			default:
+				d.work = append(d.work, work{in, none})
+			case h.what == inRange && h.start >= r.step.since:
 				for _, part := range stat.Subtract([]stat.Span{in}, fetches) {
-					d.open = append(d.open, openRange{part, h.end})
+					d.work = append(d.work, work{part, h.end})
 				}
 			}
 		}

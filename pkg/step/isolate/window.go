@@ -84,7 +84,7 @@ func commonSize(sizes []int32) int32 {
 func (it *Isolator) addWindows() error {
 	ranks := slices.DeleteFunc(slices.Clone(it.ranks), func(r *rank) bool { return r.id == noRank })
 	if !slices.ContainsFunc(ranks, func(r *rank) bool { return len(r.sizes) > 0 }) {
-		it.opt.Warn("no steps at all: " + it.nothing())
+		it.opt.Warn("no steps at all: " + inVain[it.plan.method])
 		return nil
 	}
 	slices.SortFunc(ranks, func(a, b *rank) int { return cmp.Compare(a.id, b.id) })
@@ -149,15 +149,11 @@ func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) *NotFound {
 // LeftOut goes on after why a rank's steps cannot be identified where those of others can.
 const LeftOut = ": figures of steps are those of the other ranks"
 
-// nothing says what was looked for in vain.
-func (it *Isolator) nothing() string {
-	switch it.plan.method {
-	case step.Allreduce:
-		return "no rank has an all-reduce kernel"
-	case step.NVTX:
-		return "no rank has a forward-step marker"
-	}
-	return "no rank has a recorded replay of a CUDA graph"
+// inVain says what was looked for in vain.
+var inVain = map[string]string{
+	step.Allreduce: "no rank has an all-reduce kernel",
+	step.NVTX:      "no rank has a forward-step marker",
+	step.Graph:     "no rank has a recorded replay of a CUDA graph",
 }
 
 // addWindow appends the rank's window row, which has no number of steps where they cannot be
