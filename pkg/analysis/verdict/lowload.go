@@ -102,17 +102,7 @@ func (s *Scope) without(wait int64) (votes int) {
 	if whole <= 0 {
 		return 0
 	}
-	ratio := float64(s.idle-wait) / whole
-	_, votes = s.votes(func(m int) float64 {
-		switch m {
-		case gpuIdle:
-			return ratio
-		case gpuUtilization:
-			return 1 - ratio
-		}
-		return s.at(m)
-	})
-	return votes
+	return s.ifIdle(float64(s.idle-wait) / whole)
 }
 
 // text says it, "" where it is little.

@@ -112,17 +112,21 @@ func (s *Scope) withWait(share float64) string {
 	if s.value[gpuIdle] == nil {
 		return s.Verdict
 	}
-	idle := min(1, s.at(gpuIdle)+share)
-	_, n := s.votes(func(m int) float64 {
+	return verdictOf(s.ifIdle(min(1, s.at(gpuIdle)+share)))
+}
+
+// ifIdle is how many votes there would be if GPUs were idle for such a share of the time.
+func (s *Scope) ifIdle(share float64) (votes int) {
+	_, votes = s.votes(func(m int) float64 {
 		switch m {
 		case gpuIdle:
-			return idle
+			return share
 		case gpuUtilization:
-			return 1 - idle
+			return 1 - share
 		}
 		return s.at(m)
 	})
-	return verdictOf(n)
+	return votes
 }
 
 // waitBorderline reports whether the verdict would be another if idle time and waits, which trade

@@ -412,10 +412,11 @@ func (r *Report) warn() {
 	if len(r.Borderline) > 0 {
 		say("the verdict is borderline: it would flip if one of these were elsewhere in its 95 %% interval: %s", strings.Join(r.Borderline, ", "))
 	}
-	if doubt := r.waitsDoubt(); doubt != "" {
-		say("%s", doubt)
+	c := r.Collectives
+	if c != nil && r.Reported.CollectiveWait != nil && c.Doubt() != "" {
+		say("%s", c.Doubt())
 	}
-	if c := r.Collectives; c != nil && !c.Estimated && c.Unmatched > c.Matched {
+	if c != nil && !c.Estimated && c.Unmatched > c.Matched {
 		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
@@ -430,14 +431,6 @@ func (r *Report) warn() {
 	if r.NCCLCaveat {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
 	}
-}
-
-// waitsDoubt is what is not known of waits in collectives for lack of other GPUs, "" for nothing.
-func (r *Report) waitsDoubt() string {
-	if r.Collectives == nil || r.Reported.CollectiveWait == nil {
-		return ""
-	}
-	return r.Collectives.Doubt()
 }
 
 // idleAlone reports whether no YES has a vote of another metric than the two on idle
