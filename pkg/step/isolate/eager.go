@@ -51,9 +51,8 @@ func (r replayed) observeEager(b *event.Batch, from, k int) int {
 		}
 	}
 	r.eager.onset.end = max(r.eager.onset.end, end)
-	if r.eager.first && end > r.step.end {
-		r.step.end = end
-		r.extend(end)
+	if r.eager.first {
+		r.lengthen(end)
 	}
 	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 	return from
@@ -62,11 +61,9 @@ func (r replayed) observeEager(b *event.Batch, from, k int) int {
 // endEager settles what began as a step before row k; the rows from from on are not in the
 // output. It returns the first that still is not.
 func (r replayed) endEager(b *event.Batch, from, k int) int {
-	if t := b.Start.Values[k]; r.eager.name != "" && r.eager.isForward() {
-		same := firstAt(b.Start.Values, from, k, t)
-		r.add(b, from, same)
-		r.out.flush(t)
-		from = same
+	if r.eager.name != "" && r.eager.isForward() {
+		from = r.addBefore(b, from, k)
+		r.out.flush(b.Start.Values[k])
 	}
 	r.settleEager()
 	return from

@@ -67,6 +67,7 @@ func (r unmarked) hold(b *event.Batch, i, j int) (next int, done bool) {
 		l.rows++
 		done = l.marked || l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld
 	}
+	l.held.seal(event.BatchRows)
 	l.held.add(b, from, i)
 	if !done && l.rows >= l.retry {
 		l.retry *= 2

@@ -80,6 +80,14 @@ func (r *rank) prolong(id, end int64) bool {
 	return true
 }
 
+// lengthen moves the end of the open step to end where that is later.
+func (r *rank) lengthen(end int64) {
+	if end > r.step.end {
+		r.step.end = end
+		r.extend(end)
+	}
+}
+
 // extend moves the end of the open segment to end where that is later.
 func (r *rank) extend(end int64) {
 	seg := &r.segments[len(r.segments)-1]
@@ -131,10 +139,7 @@ func (r *rank) observeCollective(b *event.Batch, from, k int) int {
 	if !begins {
 		r.step.size++
 		r.strays += int32(b2n(id == none && r.step.id != none))
-		if end > r.step.end {
-			r.step.end = end
-			r.extend(end)
-		}
+		r.lengthen(end)
 		return from
 	}
 	return r.begin(b, from, k, openStep{id: id, start: start, since: since, end: end, size: 1}, text)
@@ -222,9 +227,8 @@ func (r replayed) observeReplay(b *event.Batch, from, k int) int {
 		if fresh { // another piece of the cycle
 			r.step.id = launch
 		}
-		if !r.prolong(launch, end) && end > r.step.end {
-			r.step.end = end
-			r.extend(end)
+		if !r.prolong(launch, end) {
+			r.lengthen(end)
 		}
 		return from
 	}

@@ -184,9 +184,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 			}
 		case late:
 			t := starts[k]
-			same := firstAt(starts, from, k, t)
-			r.add(b, from, same)
-			from = same
+			from = r.addBefore(b, from, k)
 			switch {
 			case !r.open:
 			case t >= r.border:
@@ -248,6 +246,14 @@ func (r *rank) add(b *event.Batch, i, j int) {
 		r.out.flush(never)
 		r.out.add(b, i, j)
 	}
+}
+
+// addBefore puts the rows from on that start before row k into the output, and returns the first
+// that it left.
+func (r *rank) addBefore(b *event.Batch, from, k int) int {
+	same := firstAt(b.Start.Values, from, k, b.Start.Values[k])
+	r.add(b, from, same)
+	return same
 }
 
 // firstAt returns the first of the rows from i to j, which are the last ones

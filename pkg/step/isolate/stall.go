@@ -153,11 +153,9 @@ func (r stalling) endPauseBefore(b *event.Batch, from, k int) int {
 	if !r.pausing() {
 		return from
 	}
-	t := b.Start.Values[k]
-	same := firstAt(b.Start.Values, from, k, t)
-	r.add(b, from, same)
-	r.endPause(t)
-	return same
+	from = r.addBefore(b, from, k)
+	r.endPause(b.Start.Values[k])
+	return from
 }
 
 // boundPause closes the segment where a pause has so many rows that they are not to be held

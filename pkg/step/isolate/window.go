@@ -237,8 +237,16 @@ func (r ended) checkAhead(w *window) {
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
 func (r ended) checkUnmarked(w *window) *NotFound {
-	why := r.notClear(w.segment)
-	switch n := r.unclearSegments(w); {
+	why, n := "", 0 // of the window; the segments that are not clear, or unlike the window's
+	for i := range r.segments {
+		unclear := r.segments[i].unclear
+		if why == "" && (i == w.segment || w.segment < 0) {
+			why = unclear
+		}
+		other, steps := r.odd(w, i)
+		n += b2n(unclear != "" || w.segment >= 0 && i != w.segment && mostOf(other, steps))
+	}
+	switch {
 	case why != "" && r.markers.ids > 0: // whose number is compared with that of the steps
 	case why != "" && r.plan.method == step.Graph:
 		r.warn("rank %d: %s", r.id, why)
@@ -255,27 +263,6 @@ func (r ended) checkUnmarked(w *window) *NotFound {
 			"steps may be split or merged", n, of, r.id, w.size)
 	}
 	return nil
-}
-
-// notClear says why the structure of the benchmark segment, or where there is
-// none that of any segment, was not clear.
-func (r ended) notClear(segment int) string {
-	for i := range r.segments {
-		if why := r.segments[i].unclear; why != "" && (i == segment || segment < 0) {
-			return why
-		}
-	}
-	return ""
-}
-
-// unclearSegments is the number of segments whose structure was not clear, or is not that of the
-// benchmark segment: most of their steps have another size.
-func (r ended) unclearSegments(w *window) (n int) {
-	for i := range r.segments {
-		other, steps := r.odd(w, i)
-		n += b2n(r.segments[i].unclear != "" || w.segment >= 0 && i != w.segment && mostOf(other, steps))
-	}
-	return n
 }
 
 // odd returns how many steps of a segment, of all where it is -1, have another size than the
