@@ -44,10 +44,7 @@ type Result struct {
 	// that of the step before.
 	Lasting     bool
 	Correlation float64
-	// Window is how many steps all ranks have. Steps is how many had matched
-	// collectives, and Matched how many of these
-	// there were; Unmatched how many kernels of theirs had none.
-	Window, Steps, Matched, Unmatched int
+	Compared
 	// ClockError is the error that remains between clocks, ns.
 	ClockError int64
 	// Clocks are those of the ranks.
@@ -64,6 +61,11 @@ type Result struct {
 
 	neighbours []neighbours // of each rank
 }
+
+// Compared is how much was compared: Window is how many steps all ranks have, Steps how many had
+// matched collectives, and Matched how many of these there were; Unmatched is how many kernels of
+// theirs had none.
+type Compared struct{ Window, Steps, Matched, Unmatched int }
 
 // neighbours are sums over steps that give the correlation of a rank's lateness with that of the
 // step before, in us.
@@ -176,7 +178,7 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 
 // newResult returns the result of lanes of which nothing was compared.
 func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
-	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Window: math.MaxInt, Ranks: make([]Summary, len(lanes)), neighbours: make([]neighbours, len(lanes))}
+	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Compared: Compared{Window: math.MaxInt}, Ranks: make([]Summary, len(lanes)), neighbours: make([]neighbours, len(lanes))}
 	for _, k := range lanes {
 		clock, _ := m.Clock(k)
 		res.Clocks = append(res.Clocks, clock)

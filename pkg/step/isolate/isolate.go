@@ -34,7 +34,8 @@
 // not as far apart as the steps of the GPU. With all methods one says where something else
 // that a step has once says that there is another number of steps, and names both: markers,
 // what is launched from one marker to the next, the usual
-// number of collectives and of kernels, copies of tokens from the GPU (checkCounts).
+// number of collectives and of kernels, copies of tokens from the GPU (checkCounts), and one where
+// the steps of some ranks are a quarter longer than those of others (checkUnlike).
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
 // pipeline: its steps are its marker ranges, or else its replays, or else it has none.
