@@ -270,6 +270,8 @@ func (g *group) treatment() (s replay.Scenario) {
 		switch how {
 		case "every":
 			add(replay.Class(0, classes...))
+		case "loading":
+			add(replay.Loading(0))
 		case "lost":
 			add(replay.Lost(0))
 		case "ahead":

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -85,8 +86,13 @@ func Wait(call string) Change { return Change{what: noWait, glob: call, folded: 
 // Ahead leaves the waits out that bring tokens back: the host runs ahead of the GPU without an end.
 func Ahead() Change { return Change{what: noWait, tokens: forTokens} }
 
+// Loading multiplies the host time in which code is compiled or loaded.
+func Loading(factor float64) Change {
+	return Change{what: whyHost, glob: idle.Load.String(), Factor: factor}
+}
+
 // Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
-// the operating system on launching threads alone, overheads that load code, ranges of the garbage
+// the operating system on launching threads alone, ranges of the garbage
 // collector (event.GC) and of waits for the interpreter lock (event.GIL).
 func Class(factor float64, classes ...event.Class) Change {
 	return Change{what: classTime, classes: classes, Factor: factor}

@@ -176,12 +176,7 @@ func (p *pass) row(r *row) {
 		p.drift(q, r)
 	case r.kind == event.API || r.kind == event.NVTX || r.kind == event.OS:
 		p.hosts.add(r)
-	case p.plan.loads && r.kind == event.Overhead && r.class == event.Load && p.sink == nil:
-		p.hosts.addLoad(r)
 	default:
-		if p.plan.asks[lostTime] && r.kind == event.Run {
-			p.hosts.addRun(r)
-		}
 		if p.learn != nil && r.kind == event.Run {
 			p.learn.stops[p.t.stretches[r.stretch]].run(r.start, r.end)
 		}

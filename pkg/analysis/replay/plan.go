@@ -17,7 +17,6 @@ type plan struct {
 	units   [][]float64    // factors of units, by scenario: by code of the name, of each process where ranked
 	ranked  bool           // units of one name have other factors on other ranks
 	asks    [numWhats]bool // whether a scenario has such a change: what none asks for need not be followed
-	loads   bool           // and asks for code that is loaded
 	plain   bool           // none changes host time
 	keep    []bool         // by scenario: waits for other threads keep their length
 	isAhead []bool         // by scenario: it is without the waits that bring tokens back
@@ -68,11 +67,10 @@ func (p *plan) add(c applied) {
 	p.asks[c.what] = true
 	p.plain = p.plain && c.what == unitTime
 	p.ranked = p.ranked || c.what == unitTime && c.rank != nil
-	p.loads = p.loads || slices.Contains(c.classes, event.Load)
 	if p.placed = p.placed || c.placed; p.placed && p.ids == nil {
 		p.ids = map[pathStep]int32{}
 	}
-	if c.what == whyHost || c.what == limitTime {
+	if c.what == whyHost || c.what == limitTime || c.what == lostTime {
 		p.whys.changes = append(p.whys.changes, c)
 	}
 	p.changes = append(p.changes, c)

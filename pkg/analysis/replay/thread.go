@@ -22,7 +22,6 @@ type thread struct {
 	ranges []openRange
 	calls  []int32 // names of open calls
 	rank   int32
-	ran    int64     // until when it was on a CPU, 0 for never
 	passes []forward // that a graph would replay
 	why    *whyTime  // nil where no change asks
 }
@@ -56,7 +55,6 @@ type openRow struct {
 	full     bool    // the queue was full
 	changes  []int32
 	left     []int32 // changes that leave its wait out
-	lost     int64   // inside, without a CPU
 }
 
 // point is an instant of a row inside a held one.

@@ -16,49 +16,6 @@ func Capturable(class event.Class) bool {
 	return false
 }
 
-// addLoad has the driver load code for a thread: host time, whatever call it is in.
-func (h *hosts) addLoad(r *row) {
-	if h.threads[r.place].begun {
-		h.add(r)
-	}
-}
-
-// addRun has a thread on a CPU again: what it did not run since the last time, it was without
-// one, where it waited for nothing.
-func (h *hosts) addRun(r *row) {
-	th := &h.threads[r.place]
-	from := th.ran
-	th.ran = max(th.ran, r.end)
-	if from == 0 || !th.launches || !th.begun || th.waiting > 0 || r.start <= from {
-		return
-	}
-	if o := th.held; o != nil {
-		if o.kind == event.API && o.class != event.APISync && !o.run {
-			o.lost += r.start - max(from, o.start)
-		}
-		return
-	}
-	from = max(from, th.last)
-	if r.start <= from {
-		return
-	}
-	h.reach(th, from)
-	if th.last != from {
-		return
-	}
-	h.reach(th, r.start)
-	h.plan.regain(th, r.start-from)
-}
-
-// regain takes time off that a thread had lost its CPU for, where nothing else took it.
-func (p *plan) regain(th *thread, ns int64) {
-	for k := range p.changes {
-		if c := &p.changes[k]; c.what == lostTime && c.on(th.rank) {
-			th.now[c.scenario] -= ns - scaled(ns, c.Factor)
-		}
-	}
-}
-
 // forward is a forward pass whose kernels a thread launched by themselves.
 type forward struct{ from, to int64 }
 

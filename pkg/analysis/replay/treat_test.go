@@ -41,10 +41,10 @@ func TestTreatments(t *testing.T) {
 		{"sleep", lost("sleep"), replay.Class(0, event.OSSleep), 0.1, 0},
 		{"file", lost("file"), replay.Class(0, event.OSFile), 0.1, 0},
 		{"descheduled", lost("descheduled"), replay.Lost(0), 0.1, 0},
-		{"load", lost("jit"), replay.Class(0, event.Load), 0.1, 0},
+		{"load", lost("jit"), replay.Loading(0), 0.1, 0},
 		{"collections", func(c *sim.Config) { c.GCEvery, c.GC = 3, 3000 }, replay.Class(0, event.GC), 0.1, 0},
 		{"interpreter lock", func(c *sim.Config) { c.GIL = 400 }, replay.Class(0, event.GIL), 0.15, 0},
-		{"no graphs", func(c *sim.Config) { c.Mode = sim.Eager }, replay.Graph(), 0.45, 6},
+		{"no graphs", func(c *sim.Config) { c.Mode = sim.Eager }, replay.Graph(), 0.1, 6},
 		{"ranks even", func(c *sim.Config) { c.Ranks, c.SlowRank, c.Slow = 4, 1, 600 }, replay.Even(), 0.1, 0},
 		{"a rank's host", func(c *sim.Config) { c.SlowRank, c.Slow = 1, 400 }, replay.Range("_prepare_inputs", 780.0/1180).On(1), 0.2, 0},
 	} {

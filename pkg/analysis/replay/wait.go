@@ -69,9 +69,6 @@ func (h *hosts) release(o *openRow) {
 	}
 	if !ended {
 		h.reach(th, o.row.end)
-		if o.lost > 0 {
-			h.plan.regain(th, o.lost)
-		}
 		if ok {
 			h.waits.notBefore(o, a)
 		}

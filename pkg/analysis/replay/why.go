@@ -22,7 +22,7 @@ type whys struct {
 
 // whyTime is how much time of a thread changes take away, up to points of old time.
 type whyTime struct {
-	rank   int32
+	thread *thread
 	state  *idle.HostState
 	at     int64
 	cuda   []event.Class // of open calls of the GPU's library
@@ -43,7 +43,7 @@ func (w *whys) of(why idle.Why) []float64 {
 	}
 	f := make([]float64, len(w.changes))
 	for k, c := range w.changes {
-		if f[k] = 1; c.what == whyHost && matches(c.glob, text) {
+		if f[k] = 1; c.what == whyHost && matches(c.glob, text) || c.what == lostTime && why.Lost() {
 			f[k] = c.Factor
 		}
 	}
@@ -53,7 +53,7 @@ func (w *whys) of(why idle.Why) []float64 {
 
 // begin begins a thread.
 func (w *whys) begin(th *thread, t int64, calls bool) *whyTime {
-	return &whyTime{rank: th.rank, state: idle.NewHostState(t, calls), at: t, points: []int64{t}, gone: [][]float64{make([]float64, w.n)}, limits: th.process.limits}
+	return &whyTime{thread: th, state: idle.NewHostState(t, calls), at: t, points: []int64{t}, gone: [][]float64{make([]float64, w.n)}, limits: th.process.limits}
 }
 
 // observe has a row of a thread say what it is in.
@@ -99,7 +99,7 @@ func (w *whys) advance(th *whyTime, t int64) {
 		gone := slices.Clone(th.gone[len(th.gone)-1])
 		for k, f := range w.of(why) {
 			switch c := &w.changes[k]; {
-			case !c.on(th.rank):
+			case !c.on(th.thread.rank), c.what == lostTime && !th.thread.launches:
 			case c.what == limitTime:
 				gone[c.scenario] += float64(within(th.limits, th.at, until))
 			default:
