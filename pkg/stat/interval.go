@@ -13,13 +13,14 @@ package stat
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
 // Never and None are times after and before all others; None is no time, too.
 const (
-	Never = 1<<63 - 1
-	None  = -1 << 63
+	Never = math.MaxInt64
+	None  = math.MinInt64
 )
 
 // Span is the time from From up to, but not including To, in ns. It is empty where To

@@ -158,10 +158,10 @@ func Compare(a, b *Estimate) Difference {
 	}
 	va, vb := a.against(b), b.against(a)
 	dfa, dfb := a.df, b.df
-	if a.runs < 2 && b.runs > 1 {
+	if !a.repeated() && b.repeated() {
 		dfa = b.df
 	}
-	if b.runs < 2 && a.runs > 1 {
+	if !b.repeated() && a.repeated() {
 		dfb = a.df
 	}
 	d.deviation, d.df = math.Sqrt(va+vb), welch(va, dfa, vb, dfb)
@@ -174,12 +174,15 @@ func Compare(a, b *Estimate) Difference {
 	return d
 }
 
+// repeated reports whether the mean is one over several runs.
+func (e *Estimate) repeated() bool { return e.runs > 1 }
+
 // against is the variance of the mean beside another, which may know more.
 func (e *Estimate) against(o *Estimate) float64 {
 	switch {
-	case e.runs < 2 && o.runs > 1:
+	case !e.repeated() && o.repeated():
 		return o.variance * float64(o.runs)
-	case e.runs > 1 || o.Steps <= unlike*e.Steps || len(o.band) == 0:
+	case e.repeated() || o.Steps <= unlike*e.Steps || len(o.band) == 0:
 		return e.variance
 	}
 	times := o.Steps / e.Steps

@@ -7,7 +7,7 @@ import (
 
 // normalMAD, 1/Φ⁻¹(3/4): how many times the median distance from the median the standard deviation
 // of normal values is (Hampel 1974).
-const normalMAD = 1.4826
+var normalMAD = 1 / (math.Sqrt2 * math.Erfinv(0.5))
 
 // efficiency, 37 %: of the values that a standard deviation is taken from, what the median distance
 // is worth (Rousseeuw and Croux 1993).

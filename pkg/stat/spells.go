@@ -5,14 +5,13 @@ package stat
 type Spells []Span
 
 const (
-	minSpell  = 20_000  // ns
-	maxBreak  = 20_000  // ns between two that are one
+	minSpell  = 20_000  // ns, also of what lies between two
 	maxSpells = 1 << 15 // how many are kept
 )
 
 // Add adds a stretch, which starts no earlier than those before.
 func (s *Spells) Add(from, to int64) {
-	if n := len(*s); n > 0 && from <= (*s)[n-1].To+maxBreak {
+	if n := len(*s); n > 0 && from <= (*s)[n-1].To+minSpell {
 		(*s)[n-1].To = max((*s)[n-1].To, to)
 	} else if n < maxSpells && to-from >= minSpell {
 		*s = append(*s, Span{from, to})

@@ -144,7 +144,7 @@ func inStep(drawn []Drawn, lengths []float64) float64 {
 }
 
 // normal975 is the normal distribution's quantile of an interval of 95 %.
-const normal975 = 1.959964
+var normal975 = math.Sqrt2 * math.Erfinv(Level)
 
 // wilson returns Wilson's interval of a share that n samples found.
 func wilson(p, n, z float64) (low, high float64) {

@@ -168,8 +168,9 @@ type Comparison struct {
 	Steady Pair `json:"steady"`
 	Rows
 	// NoiseFloor is that of the wall time.
-	NoiseFloor *float64             `json:"noise_floor_us"`
-	Phases     map[string]PhasePair `json:"phases"`
+	NoiseFloor *float64 `json:"noise_floor_us"`
+	// Phases is empty, a key of diff/3 that the form keeps: Options.Phase compares others.
+	Phases map[string]struct{} `json:"phases"`
 	// Runs is how many runs each side has.
 	Runs   RunCount `json:"runs"`
 	Method Method   `json:"method"`

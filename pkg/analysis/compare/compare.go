@@ -41,7 +41,7 @@ func (o *Options) complete() {
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	opt.complete()
 	c := &Comparison{
-		opt: opt, Phases: map[string]PhasePair{},
+		opt: opt, Phases: map[string]struct{}{},
 		Method: Method{
 			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: alpha, Control: "discovery", Scope: opt.Phase + " steps",
 			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -282,9 +281,9 @@ func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
 
 // ownWork reports whether an operation takes longer by what it does itself: less than half of
-// what it exposes more is waiting for the interpreter lock or collecting garbage,
-// and less than half of what it takes more can be waiting for GPUs that are busy
-// for longer, but for waits for a host. Where it is not known it counts as its own.
+// what it exposes more is waiting for the interpreter lock or collecting garbage, and less than
+// half of what it takes more can be waiting for GPUs that are busy for longer, but for waits for a
+// host. Where it is not known it counts as its own.
 func (c *reader) ownWork(r *Row) bool {
 	if c.target == nil || r.Exposed == nil || r.Exposed.Delta == nil {
 		return true
@@ -294,31 +293,16 @@ func (c *reader) ownWork(r *Row) bool {
 	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.delta(busyTime)-forHosts >= explains*hidden {
 		return false
 	}
-	if exposed <= 0 || len(c.Idle) == 0 {
-		return true
-	}
 	own, others := 0.0, 0.0
-	for one := range each(c.Idle) {
-		switch {
-		case one.within(r.Name):
-			own += one.grown()
-		case one.Cause == waitsForGIL || one.Cause == collects:
+	for one := range each(c.Causes) {
+		switch one.Cause {
+		case "host:" + r.Name:
+			own = one.grown()
+		case waitsForGIL, collects:
 			others += one.grown()
 		}
 	}
 	return own >= explains*exposed || own >= others
-}
-
-// within reports whether idle time arose in ranges of a name.
-func (r *IdleRow) within(name string) bool {
-	path := strings.TrimPrefix(r.Cause, "host:")
-	if r.Site != nil {
-		path = *r.Site
-		if _, ranges, ok := strings.Cut(path, " in "); ok && !strings.HasPrefix(r.Cause, "host:") {
-			path = ranges
-		}
-	}
-	return slices.Contains(strings.Split(path, " > "), name)
 }
 
 // site is the site that most of the change of a cause is at, nil where none has half of it.

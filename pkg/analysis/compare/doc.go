@@ -94,8 +94,9 @@
 // execution where work did without; unclear where that cannot be told, or other idle time
 // changed most; none where the step did not change. Named are the causes, or classes of
 // kernels, that changed most in the same direction, until they explain half of it.
-// What to do about it follows from patterns in the rows (advise.go) and from the table of
-// ranges, their functions and topics (sources.json).
+// What to do is said of what is named (advise.go), by the table of ranges, their functions and
+// topics and of causes (sources.json). Idle time in a range is host time: whether the thread
+// worked or was off the CPU is told where why was asked for.
 //
 // Document (headline.go, explain.go, document.go, draw.go): sentences are made of rows, by tables of
 // what is said when, so that no sentence says what its table does not; the script accuracy

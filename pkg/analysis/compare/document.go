@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -197,7 +196,7 @@ func counts(r *Row) string {
 		return report.Digits(*r.BaselineCount)
 	case r.BaselineCount == nil:
 		return "0 -> " + report.Digits(*r.TargetCount)
-	case math.Abs(*r.BaselineCount-*r.TargetCount) < 0.005:
+	case report.Digits(*r.BaselineCount) == report.Digits(*r.TargetCount):
 		return report.Digits(*r.TargetCount)
 	}
 	return report.Digits(*r.BaselineCount) + " -> " + report.Digits(*r.TargetCount)

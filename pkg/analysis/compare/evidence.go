@@ -43,7 +43,6 @@ func (t *tester) compareRows() {
 	}
 	t.Rare = t.rareRows()
 	t.NoiseFloor = t.Summary[0].Noise
-	t.Phases = t.comparePhases()
 	t.control()
 }
 

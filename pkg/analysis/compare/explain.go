@@ -56,21 +56,6 @@ func (c *writer) explainOne() {
 	if best != nil && *best.Ceiling > 0 {
 		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
 	}
-	var parts []string
-	for r := range each(c.Idle) {
-		if r.Baseline != nil && *r.Baseline > 0 && len(parts) < maxSaid {
-			parts = append(parts, fmt.Sprintf("%s %s", r.title(), report.Micros(*r.Baseline)))
-		}
-	}
-	c.list("Idle time by cause: %s.", parts)
-	c.explainWhysOfOne()
-}
-
-// list says some parts, where there are any.
-func (c *writer) list(format string, parts []string) {
-	if len(parts) > 0 {
-		c.say(format, strings.Join(parts, ", "))
-	}
 }
 
 // explain says what changed, from the wall time down.
@@ -213,7 +198,9 @@ func (c *writer) sayMovers(format string, of func(*Row) bool) {
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	c.list(format, parts)
+	if len(parts) > 0 {
+		c.say(format, strings.Join(parts, ", "))
+	}
 }
 
 // change shows a change of a duration in a sentence.

@@ -15,7 +15,7 @@ type attribution struct {
 }
 
 // pending is the step of slices of which it is not known yet whether they are the open one's.
-const pending = -2
+const pending = noStep - 1
 
 // begin begins a slice.
 func (a *attribution) begin(s steps.Slice) {
@@ -106,10 +106,7 @@ func (n idleName) String() string {
 }
 
 func parseIdleName(name string) idleName {
-	parts := strings.SplitN(name, "\x00", 4)
-	if len(parts) < 4 { // others
-		return idleName{cause: name}
-	}
+	parts := append(strings.Split(name, "\x00"), "", "", "") // others is a cause alone
 	return idleName{parts[0], parts[1], parts[2], parts[3]}
 }
 

@@ -47,7 +47,7 @@ func (i *item) part(k int) *stat.Estimate {
 	return &i.parts[k]
 }
 
-const us = 1e-3 // from ns
+const us = 1 / 1e3 // from ns
 
 // The figures of the summary and the counts, in the order of the report.
 const (
@@ -84,7 +84,10 @@ const (
 
 // measure computes the figures of the chosen steps, some operations of which have other names now.
 func measure(c choice, longer float64, now map[string]string) *side {
-	s := measureFigures(c, longer, len(stepFigures))
+	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}}
+	for _, f := range stepFigures {
+		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
+	}
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	s.now = now
 	itself := func(name string) string { return name }
@@ -92,6 +95,9 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	for section := range numSections {
 		s.rows[section] = s.items(section, s.keys(section, itself))
 	}
+	byClass := s.keys(kernels, func(name string) string { return s.run.class[name] })
+	delete(byClass, "") // calls, whose names are numbered with those of kernels
+	s.rows[classes] = s.items(classes, byClass)
 	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
 	s.rows[causeTimes] = s.items(causeTimes, causes)
 	waits := s.keys(waitTimes, itself)
@@ -134,7 +140,7 @@ func (s *side) measureParts(causes, waits map[string][]key) {
 	s.balance = s.samples.spread(balance)
 }
 
-// stepFigures are the figures that are one number of each step; those of phases come first.
+// stepFigures are the figures that are one number of each step.
 var stepFigures = []struct {
 	name  string
 	of    func(s *step, gpus float64) float64
@@ -152,19 +158,6 @@ var stepFigures = []struct {
 	{graphKernels, func(s *step, _ float64) float64 { return float64(s.work.Replayed) }, 1},
 	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},
 	{launchCalls, func(s *step, _ float64) float64 { return float64(s.work.Launches) }, 1},
-}
-
-// phaseFigures is how many of them phases show.
-const phaseFigures = 3
-
-// measureFigures computes the figures of the chosen steps without the rows that go by name: the
-// first n of stepFigures.
-func measureFigures(c choice, longer float64, n int) *side {
-	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}}
-	for _, f := range stepFigures[:n] {
-		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
-	}
-	return s
 }
 
 // key is a name of a section, on all ranks.

@@ -9,7 +9,6 @@ import (
 const (
 	operations = iota // NVTX ranges
 	kernels           // kernels and whole-graph rows
-	classes           // the same by class
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
 	whyTimes          // the same by cause and why, where that was asked for
@@ -19,7 +18,8 @@ const (
 
 // Rows that are made of several names of these.
 const (
-	causeTimes = numSections + iota // idle time by cause
+	classes    = numSections + iota // kernels by class
+	causeTimes                      // idle time by cause
 	heldTimes                       // idle time and waits in collectives by cause
 	numRows
 )
@@ -42,12 +42,12 @@ type names struct {
 func newNames() *names { return &names{ids: map[string]int32{}} }
 
 // newSections returns the names of all sections, of which there are none yet but
-// those of the classes and some waits.
+// some waits.
 func newSections() (all [numSections]*names) {
 	for s := range all {
 		all[s] = newNames()
 	}
-	all[classes], all[waitTimes] = classNames(), waitNames()
+	all[waitTimes] = waitNames()
 	return all
 }
 
@@ -77,13 +77,36 @@ func (n *names) add(name string) int32 {
 	return id
 }
 
-// classNames are the classes of GPU rows as a section, in the order of their
-// codes; graph replays, whose class is not known, come after them.
-func classNames() *names {
-	n := newNames()
-	for _, name := range event.Classes[:event.Other+1] {
-		n.add(name)
+// classNames are the classes of kernels by the number of their name, 0 where there is none yet: one more
+// than the code of the class. Graph replays have one of their own.
+type classNames []int8
+
+const graphClass = event.Other + 1
+
+// see has a name be of a class, and of Other where it is of several.
+func (n *classNames) see(name int32, class event.Class) {
+	for int(name) >= len(*n) {
+		*n = append(*n, make([]int8, max(64, len(*n)))...)
 	}
-	n.add("graph")
-	return n
+	is := &(*n)[name]
+	if *is == 0 {
+		*is = int8(class) + 1
+	} else if *is != int8(class)+1 {
+		*is = int8(event.Other) + 1
+	}
+}
+
+// texts are the names of the classes, by the names of kernels.
+func (n classNames) texts(names []string) map[string]string {
+	of := map[string]string{}
+	for id, class := range n {
+		switch {
+		case class == 0:
+		case class == int8(graphClass)+1:
+			of[names[id]] = "graph"
+		default:
+			of[names[id]] = event.Classes[class-1]
+		}
+	}
+	return of
 }

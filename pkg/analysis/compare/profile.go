@@ -34,6 +34,7 @@ type profiler struct {
 	markers *marker.Set
 	rows    []*idleNames // of the sections of idle time
 	waits   *idleNames   // of the section of waits
+	class   classNames   // of kernels
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -109,7 +110,7 @@ func fileNames(h *event.Header) string {
 	for i := range h.Reports {
 		files = append(files, h.Reports[i].File)
 	}
-	if len(files) > 3 {
+	if len(files) > maxSaid {
 		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
 	}
 	return strings.Join(files, ", ")
@@ -133,7 +134,7 @@ func (p *profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites, p.markers, p.run)
+	r := newRank(p.header, id, p.busy, p.sites, p.markers, &p.class, p.run)
 	r.waits = p.waits
 	p.ranks = append(p.ranks, r)
 	return r
@@ -152,6 +153,7 @@ func (p *profiler) end() (*Run, error) {
 	p.run.names[operations] = namesOf(p.sites.Ranges)
 	p.run.names[kernels] = namesOf(p.sites.Names)
 	p.run.names[calls] = p.run.names[kernels]
+	p.run.class = p.class.texts(p.run.names[kernels].list)
 	p.run.settle()
 	return p.run, idle.Kept(p.run.store.Store)
 }

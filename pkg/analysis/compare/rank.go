@@ -75,6 +75,7 @@ type rank struct {
 	opens    opens                // ranges
 	sections [numSections]section // rows by the number of their name
 	store    *store               // that these are in
+	class    *classNames          // of kernels
 
 	waits *idleNames    // causes of waits in collectives
 	near  *steps.Cursor // at the step of the last wait
@@ -82,8 +83,8 @@ type rank struct {
 
 // newRank returns a rank of the stream that h describes, of which nothing was
 // observed.
-func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, opens: opens{threads: map[int64][]*open{}}, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store}
+func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, class *classNames, run *Run) *rank {
+	r := &rank{id: id, busy: busy, due: never, opens: opens{threads: map[int64][]*open{}}, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store, class: class}
 	r.idle.Rank = idle.NewRank(sites, idle.Options{
 		BusyAll: busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
 		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
@@ -205,7 +206,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	s.gpu += e - t
 	class := event.Other
 	if kind == event.Graph {
-		class = event.Other + 1 // as classNames has it
+		class = graphClass
 	}
 	if kind == event.Kernel {
 		if c, ok := b.Class.Get(i); ok && c < event.Other {
@@ -216,7 +217,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		name = r.sites.Names.Of(&b.Name, i)
 	}
 	r.sections[kernels].at(name).add(k, e-t, 0, 0)
-	r.sections[classes].at(int32(class)).add(k, e-t, 0, 0)
+	r.class.see(name, class)
 }
 
 // findGPU returns the index of a device, which may be a new one.

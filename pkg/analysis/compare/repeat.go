@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func Join(runs []*Run) (*Run, error) {
 		return first, nil
 	}
 	all := &Run{Method: first.Method, marker: first.marker, why: first.why, missing: first.missing, workload: first.workload, repeats: len(runs)}
-	all.names = newSections()
+	all.names, all.class = newSections(), map[string]string{}
 	var titles []string
 	for k, r := range runs {
 		if err := first.repeatable(r); err != nil {
@@ -38,6 +39,7 @@ func Join(runs []*Run) (*Run, error) {
 		for _, w := range r.Warnings {
 			all.Warnings = append(all.Warnings, r.Name+": "+w)
 		}
+		maps.Copy(all.class, r.class)
 		all.adopt(r, k)
 	}
 	all.Name = strings.Join(titles, " + ")

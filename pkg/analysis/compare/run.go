@@ -29,7 +29,8 @@ type Run struct {
 	repeats  int        // how many runs of one version these are, at least 1
 	ranks    []*profile // those with steps, by run and number
 	names    [numSections]*names
-	store    *store // nil of runs that were put together: each has its own
+	class    map[string]string // of kernels, by name
+	store    *store            // nil of runs that were put together: each has its own
 }
 
 // profile is what is left of a rank.

@@ -211,15 +211,7 @@ func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
 
 // spread returns what is there of a figure of each sample by bin and in ascending order.
 func (s *sampleTable) spread(x []float64) stat.Sequence {
-	bins, count := make([][]float64, s.bins), make([]int, s.bins)
-	for p, v := range x {
-		if v == v {
-			count[s.bin[p]]++
-		}
-	}
-	for b, n := range count {
-		bins[b] = make([]float64, 0, n)
-	}
+	bins := make([][]float64, s.bins)
 	for p, v := range x {
 		if v == v {
 			bins[s.bin[p]] = append(bins[s.bin[p]], v)

@@ -146,18 +146,6 @@ func (c *writer) explainWhys() {
 	}
 }
 
-// explainWhysOfOne says what launching threads do while GPUs are idle, of one run.
-func (c *writer) explainWhysOfOne() {
-	var parts []string
-	for r := range each(c.IdleWhy) {
-		if r.Baseline == nil || r.Why == nil || findings.Phrase(*r.Why) == "" || len(parts) >= maxSaid {
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s in %s %s", findings.Phrase(*r.Why), causeTitle(r.Cause), report.Micros(*r.Baseline)))
-	}
-	c.list("Meanwhile launching threads %s.", parts)
-}
-
 // adviseWhys gives the advice for what threads wait, the most grown first.
 func (c *adviser) adviseWhys() {
 	if c.summary(idleTime).delta() <= 0 {
