@@ -49,10 +49,17 @@ var bounds = map[string][2]string{
 // bound says what bounds the steps where there is no host operation to begin with.
 func (i *Idle) bound() string {
 	var parts, next []string
+	host := 0.0
 	for k := range i.Causes {
-		if b, ok := bounds[i.Causes[k].Cause]; ok && i.Causes[k].Share >= minCauseShare {
+		if b, ok := bounds[i.Causes[k].Cause]; !ok {
+			host += i.Causes[k].Share
+		} else if i.Causes[k].Share >= minCauseShare {
 			parts, next = append(parts, report.Percent(i.Causes[k].Share)+" of the idle time is "+b[0]), append(next, b[1])
 		}
+	}
+	if host >= minCauseShare {
+		parts = append(parts, report.Percent(host)+" of the idle time is while launching threads work, but none of the operations then would bring it back alone")
+		next = append(next, "'whatif --report' lists those that would, also while the GPUs are busy")
 	}
 	text := fmt.Sprintf("No host operation stands out: the GPUs are busy %s of the time", report.Percent(1-i.TotalUs/i.WindowUs))
 	if len(parts) == 0 {
