@@ -29,6 +29,13 @@ const (
 // comes after them it is not known where in a step it stands.
 const lastOnset = bySync
 
+// evidence is where in a run what a step has once lies.
+type evidence struct {
+	places [][]int32         // of each token, the collectives that it lies before
+	kinds  [numKinds][]int32 // of each kind
+	of     []uint8           // of each token, the bits of the kinds that it is of
+}
+
 // fit is a period that a run may have.
 type fit struct {
 	at    []int32 // the collectives with which its repetitions begin, by their number
@@ -39,7 +46,7 @@ type fit struct {
 // fits returns the periods that cover the run. What repeats is looked for from the shortest
 // period on: what repeats by itself, as layers do, is left out of what is longer, and so are
 // its kernels, as they do not tell one collective from another.
-func (s *run) fits(kinds *[numKinds][]int32, places [][]int32, evident []uint8) (all []fit) {
+func (s *run) fits(e *evidence) (all []fit) {
 	inner := make([]bool, max(len(s.at), int(firstName)))
 	own := func(t int32) int32 {
 		if t == tokenReplay || inner[t] {
@@ -51,19 +58,19 @@ func (s *run) fits(kinds *[numKinds][]int32, places [][]int32, evident []uint8) 
 	for i := range parts {
 		parts[i] = int32(i)
 	}
-	evidence := func(t int32) int32 { return int32(bits.TrailingZeros8(evident[t])) }
-	all = fitsOf(s.symbols(parts, evidence, int32(numKinds)))
+	kind := func(t int32) int32 { return int32(bits.TrailingZeros8(e.of[t])) }
+	all = fitsOf(s.symbols(parts, kind, int32(numKinds)))
 	for len(parts) >= minRepetitions {
 		var symbols []int32
 		parts, symbols = s.symbols(parts, own, int32(len(inner)))
 		all = append(all, fitsOf(parts, symbols)...)
 		n := len(parts)
-		if parts = s.collapse(parts, symbols, inner, evident); len(parts) == n {
+		if parts = s.collapse(parts, symbols, inner, e); len(parts) == n {
 			break
 		}
 	}
 	for i := range all {
-		all[i].support(kinds, places, evident)
+		all[i].support(e)
 	}
 	return all
 }
@@ -119,14 +126,14 @@ func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 // support fills in the evidence that each repetition has once, and what speaks for the period.
 // Of a kind it is enough that one of its tokens is there once: what makes tokens stretches over
 // a collective of the sampler.
-func (f *fit) support(kinds *[numKinds][]int32, places [][]int32, evident []uint8) {
+func (f *fit) support(e *evidence) {
 	for k := range numKinds {
-		is := once(f.at, kinds[k]) >= minCover
-		for t := range evident {
-			is = is || evident[t]>>k&1 != 0 && once(f.at, places[t]) >= minCover
+		is := once(f.at, e.kinds[k]) >= minCover
+		for t := range e.of {
+			is = is || e.of[t]>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
 		}
 		switch {
-		case len(kinds[k]) < minRepetitions:
+		case len(e.kinds[k]) < minRepetitions:
 		case is:
 			f.kinds = append(f.kinds, k)
 			f.score++
@@ -139,12 +146,12 @@ func (f *fit) support(kinds *[numKinds][]int32, places [][]int32, evident []uint
 // collapse leaves out what repeats with the shortest lag, and notes its tokens: what holds
 // least evidence of a step first, as the layers of one step may repeat with the lag with which
 // others do.
-func (s *run) collapse(parts, symbols []int32, inner []bool, evident []uint8) (kept []int32) {
+func (s *run) collapse(parts, symbols []int32, inner []bool, e *evidence) (kept []int32) {
 	var runs []stat.Repeat
 	for kinds := 0; kinds <= int(numKinds) && len(runs) == 0; kinds++ {
 		for lag := 1; lag <= min(maxLag, len(symbols)/2) && len(runs) == 0; lag++ {
 			runs = slices.DeleteFunc(stat.Repeats(symbols, lag), func(r stat.Repeat) bool {
-				return s.evidence(parts[r.From:r.From+lag], evident) > kinds
+				return s.kindsIn(parts[r.From:r.From+lag], e) > kinds
 			})
 		}
 	}
@@ -164,12 +171,12 @@ func (s *run) collapse(parts, symbols []int32, inner []bool, evident []uint8) (k
 	return append(kept, parts[from:]...)
 }
 
-// evidence is how many kinds of it lie before some collectives.
-func (s *run) evidence(parts []int32, evident []uint8) int {
+// kindsIn is how many kinds of evidence lie before some collectives.
+func (s *run) kindsIn(parts []int32, e *evidence) int {
 	kinds := uint8(0)
 	for _, part := range parts {
 		for _, t := range s.tokensOf(part) {
-			kinds |= evident[t]
+			kinds |= e.of[t]
 		}
 	}
 	return bits.OnesCount8(kinds)
@@ -250,11 +257,10 @@ func alike(a, b []int32) bool {
 // rule learns from the run how to identify its steps: they are the repetitions of the period
 // with which most kinds of evidence go, which also say where in it a step begins.
 func (s *run) rule(n *names) *rule {
-	places := s.places()
-	kinds, evident := s.kinds(places, n)
-	best, rival := s.best(&kinds, places, evident)
+	e := s.evidence(n)
+	best, rival := s.best(e)
 	if best == nil {
-		return &rule{embed: true, silent: silent(&kinds), why: fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)}
+		return &rule{embed: true, silent: e.silent(), why: fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)}
 	}
 	why := ""
 	switch {
@@ -263,22 +269,22 @@ func (s *run) rule(n *names) *rule {
 	case rival != nil:
 		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
 	}
-	if !best.setOnset(&kinds) && why == "" {
+	if !best.setOnset(e) && why == "" {
 		why = "it is not clear which once-per-step work comes first"
 	}
-	u := s.ruleFor(best.at, places, n)
+	u := s.ruleFor(best.at, e.places, n)
 	if why != "" {
 		u.why = why
 	}
 	u.copies = slices.Contains(best.kinds, byOutput)
-	u.silent = silent(&kinds)
+	u.silent = e.silent()
 	return u
 }
 
 // best returns the period with which most kinds of evidence go, and one of other steps with
 // which as many do; nil where there is none.
-func (s *run) best(kinds *[numKinds][]int32, places [][]int32, evident []uint8) (best, rival *fit) {
-	all := s.fits(kinds, places, evident)
+func (s *run) best(e *evidence) (best, rival *fit) {
+	all := s.fits(e)
 	for i := range all {
 		if best == nil || all[i].score > best.score {
 			best = &all[i]
@@ -292,41 +298,41 @@ func (s *run) best(kinds *[numKinds][]int32, places [][]int32, evident []uint8) 
 	return best, rival
 }
 
-// kinds returns for each kind the collectives that it lies before, and of each token the bits of
-// those that it is of.
-func (s *run) kinds(places [][]int32, n *names) (kinds [numKinds][]int32, evident []uint8) {
-	evident = make([]uint8, len(places))
-	of := func(k kind, t int) {
-		kinds[k], evident[t] = union(kinds[k], places[t]), evident[t]|1<<k
+// evidence returns what there is in the run, whose names n has.
+func (s *run) evidence(n *names) *evidence {
+	places := s.places()
+	e := &evidence{places: places, of: make([]uint8, len(places))}
+	add := func(k kind, t int) {
+		e.kinds[k], e.of[t] = union(e.kinds[k], places[t]), e.of[t]|1<<k
 	}
 	for i, name := range n.list[:len(places)-int(firstName)] {
 		t := i + int(firstName)
 		if isEmbedding(name) {
-			of(byEmbedding, t)
+			add(byEmbedding, t)
 		}
 		if isHead(name, s.classes[t]) {
-			of(byHead, t)
+			add(byHead, t)
 		}
 	}
-	of(bySync, int(tokenSync))
-	of(byInput, int(tokenHtoD))
-	of(byOutput, int(tokenDtoH))
-	of(byReplay, int(tokenReplay))
-	return kinds, evident
+	add(bySync, int(tokenSync))
+	add(byInput, int(tokenHtoD))
+	add(byOutput, int(tokenDtoH))
+	add(byReplay, int(tokenReplay))
+	return e
 }
 
 // silent says whether no kind of evidence recurs.
-func silent(kinds *[numKinds][]int32) bool {
-	return !slices.ContainsFunc(kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })
+func (e *evidence) silent() bool {
+	return !slices.ContainsFunc(e.kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })
 }
 
 // setOnset moves the beginnings to where the first kind stands that each repetition has once,
 // and says whether there is any.
-func (f *fit) setOnset(kinds *[numKinds][]int32) bool {
+func (f *fit) setOnset(e *evidence) bool {
 	if len(f.kinds) == 0 || f.kinds[0] > lastOnset {
 		return false
 	}
-	f.at = kinds[f.kinds[0]]
+	f.at = e.kinds[f.kinds[0]]
 	return true
 }
 
