@@ -1,21 +1,14 @@
 package isolate
 
 import (
-	"cmp"
 	"slices"
 )
 
 // common is how many numbers are in both, which are sorted.
 func common(a, b []int32) (n float64) {
-	for len(a) > 0 && len(b) > 0 {
-		switch cmp.Compare(a[0], b[0]) {
-		case 0:
+	for _, v := range a {
+		if _, is := slices.BinarySearch(b, v); is {
 			n++
-			a, b = a[1:], b[1:]
-		case -1:
-			a = a[1:]
-		default:
-			b = b[1:]
 		}
 	}
 	return n
