@@ -25,6 +25,7 @@ type whyTime struct {
 	thread *thread
 	state  *idle.HostState
 	at     int64
+	gil    int64         // until when a range says that it waits for the interpreter lock, and has not lost its CPU
 	cuda   []event.Class // of open calls of the GPU's library
 	ends   []int64       // of them
 	points []int64       // of time
@@ -77,6 +78,10 @@ func (w *whys) observe(th *whyTime, r *row) {
 		case event.Load:
 			th.state.Hold(idle.ByLoad, r.end)
 		}
+	case event.NVTX:
+		if w.names[r.name].flags&waitsForGIL != 0 {
+			th.gil = max(th.gil, r.end)
+		}
 	case event.API:
 		th.cuda, th.ends = append(th.cuda, r.class), append(th.ends, r.end)
 	}
@@ -86,6 +91,9 @@ func (w *whys) observe(th *whyTime, r *row) {
 func (w *whys) advance(th *whyTime, t int64) {
 	for th.at < t {
 		until, cuda := t, idle.NoCall
+		if th.at < th.gil {
+			until = min(until, th.gil)
+		}
 		for n := len(th.ends); n > 0 && th.ends[n-1] <= th.at; n-- {
 			th.cuda, th.ends = th.cuda[:n-1], th.ends[:n-1]
 		}
@@ -99,7 +107,7 @@ func (w *whys) advance(th *whyTime, t int64) {
 		gone := slices.Clone(th.gone[len(th.gone)-1])
 		for k, f := range w.of(why) {
 			switch c := &w.changes[k]; {
-			case !c.on(th.thread.rank), c.what == lostTime && !th.thread.launches:
+			case !c.on(th.thread.rank), c.what == lostTime && (!th.thread.launches || th.at < th.gil):
 			case c.what == limitTime:
 				gone[c.scenario] += float64(within(th.limits, th.at, until))
 			default:
