@@ -221,7 +221,7 @@ func (c *reader) candidates() (all []named) {
 		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) })
+		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) && r.itself() })
 	}
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
@@ -230,6 +230,12 @@ func (c *reader) candidates() (all []named) {
 		})
 	}
 	return all
+}
+
+// itself reports whether most of what an operation changed by is not in ranges nested in it,
+// which are operations of their own.
+func (r *Row) itself() bool {
+	return r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains
 }
 
 // heldByHost reports whether the conclusion is the host's.
