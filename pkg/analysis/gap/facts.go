@@ -243,22 +243,16 @@ func causeOf(s *spot) string {
 }
 
 // operation returns the cause of idle time that is something which a host thread does, as opposed
-// to what it waits for, to what nothing is known of, and to ranges that mostly are around others.
+// to what it waits for, to what nothing is known of, and to ranges around one with more of it.
 func (f *gathering) operation(s *spot) *Cause {
 	name := causeOf(s)
 	switch s.cause {
 	case idle.Host:
-		own, all := int64(0), int64(0)
-		for at, ns := range f.idleUnder() {
-			if at == s.path {
-				own = ns
+		all := f.idleUnder()
+		for at, ns := range all {
+			if strings.HasPrefix(at, s.path+" > ") && ns > all[s.path] {
+				return nil
 			}
-			if at == s.path || strings.HasPrefix(at, s.path+" > ") {
-				all += ns
-			}
-		}
-		if 2*own < all {
-			return nil
 		}
 	case idle.Launch, idle.Memop, idle.Alloc, idle.API, idle.Untraced:
 	default:

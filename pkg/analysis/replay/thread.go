@@ -4,15 +4,13 @@ import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // thread is the state of a host thread: a point of old time, and when it is in each scenario.
 type thread struct {
-	process  *process
-	number   int32
-	launches bool // some unit is its work
-	begun    bool
-	last     int64 // the point
-	now      []int64
-	factor   []float64 // of the host time that follows, by scenario
-	depth    []int16   // open rows that each change is about
-	credit   []int64   // of host time that fixed amounts take away yet, nil for none
+	identity
+	begun  bool
+	last   int64 // the point
+	now    []int64
+	factor []float64 // of the host time that follows, by scenario
+	depth  []int16   // open rows that each change is about
+	credit []int64   // of host time that fixed amounts take away yet, nil for none
 	activity
 	held  *openRow // the outermost row whose end says when what is inside of it was
 	queue launches
@@ -20,10 +18,18 @@ type thread struct {
 	ended  anchor // its last end of a range or call
 	tokens anchor // the last end of what brought tokens back, until a message comes; where a scenario asks
 	ranges []openRange
-	calls  []int32 // names of open calls
-	rank   int32
+	calls  []int32   // names of open calls
 	passes []forward // that a graph would replay
 	why    *whyTime  // nil where no change asks
+}
+
+// identity is which thread it is.
+type identity struct {
+	process  *process
+	number   int32
+	rank     int32
+	launches bool // some unit is its work
+	watched  bool // its calls of the operating system were recorded
 }
 
 // activity is what is open on a thread.
@@ -194,8 +200,21 @@ func (h *hosts) call(o *openRow) {
 	}
 }
 
-// reach brings a thread to a point of old time. A thread that launches nothing and did
-// nothing for a while was woken: it is where the thread is that launched last.
+// woken reports whether a thread that does something at t has waited for the thread that launched
+// last: it did nothing for a while, and launches nothing, or what it did then was not recorded and
+// the other has launched meanwhile, as where one thread runs the backward pass for another.
+func (th *thread) woken(t int64) bool {
+	if th.open > 0 || t-th.idle <= idleThread {
+		return false
+	}
+	if !th.launches {
+		return true
+	}
+	by := th.process.launched
+	return !th.watched && by != nil && by != th && by.queue.list[len(by.queue.list)-1].start > th.idle
+}
+
+// reach brings a thread to a point of old time: one that was woken to where the other is.
 func (h *hosts) reach(th *thread, t int64) {
 	switch {
 	case !th.begun:
@@ -206,7 +225,7 @@ func (h *hosts) reach(th *thread, t int64) {
 		}
 		h.plan.refactor(th)
 		return
-	case !th.launches && th.open == 0 && t-th.idle > idleThread:
+	case th.woken(t):
 		for s := range th.now {
 			th.now[s] = t + h.shift(th.process, s)
 		}
@@ -367,7 +386,7 @@ func (h *hosts) instant(p point) {
 
 // at is when an instant of a thread is in the first scenario.
 func (h *hosts) at(th *thread, t int64) int64 {
-	if !th.begun || !th.launches && th.open == 0 && t-th.idle > idleThread {
+	if !th.begun || th.woken(t) {
 		return t + h.shift(th.process, 0)
 	}
 	d := t - th.last
