@@ -79,13 +79,11 @@ type computer struct {
 	header *event.Header
 	opt    Options
 
-	wholeTrace bool              // the window is that of the trace
-	stepped    bool              // the stream has steps
-	compared   bool              // and ranks to compare
-	collective bool              // and collectives, or there may be some
-	match      *collective.Match // of these, nil before it is known or without any
-	waits      *waitSums         // in them
-	phased     bool              // and phases
+	wholeTrace bool // the window is that of the trace
+	stepped    bool // the stream has steps
+	compared   bool // and ranks to compare
+	phased     bool // and phases
+	matching
 
 	texts
 	method  string // how steps were isolated, "" without
@@ -103,6 +101,13 @@ type computer struct {
 	rows  int64
 	cur   *rank
 	store *spill.Store // of what grows with the run
+}
+
+// matching is what ranks wait for one another in.
+type matching struct {
+	collective bool              // there are collectives, or may be some
+	match      *collective.Match // of these, nil before it is known or without any
+	waits      *waitSums         // in them
 }
 
 // texts are the names of sites as text.
