@@ -115,7 +115,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	for k, s := range t.threads {
 		q := &p.procs[s.process]
 		rank := t.processes[s.process]
-		id := identity{process: q, number: int32(k), rank: rank, launches: s.launches, watched: t.header.Records(event.OS, rank)}
+		id := identity{process: q, number: int32(k), rank: rank, launches: s.launches, device: s.device, watched: t.header.Records(event.OS, rank)}
 		p.hosts.threads[k] = thread{identity: id, depth: make([]int16, len(p.plan.changes))}
 		if p.plan.asks[graphTime] && know.passes != nil {
 			p.hosts.threads[k].passes = know.passes.of[k]

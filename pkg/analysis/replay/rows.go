@@ -286,7 +286,7 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 	if kind.IsGPU() && b.LaunchStart.Valid.Get(i) && b.LaunchThread.Valid.Get(i) {
 		launch = b.LaunchStart.Values[i]
 		k := t.thread(process, b.LaunchThread.Values[i])
-		t.threads[k].launches = true
+		t.threads[k].launches, t.threads[k].device = true, t.streams[placed].device
 		launcher = int64(k)
 	}
 	if b.GraphNode.Valid.Get(i) || kind == event.Run && b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i) {

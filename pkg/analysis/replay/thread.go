@@ -28,8 +28,9 @@ type identity struct {
 	process  *process
 	number   int32
 	rank     int32
-	launches bool // some unit is its work
-	watched  bool // its calls of the operating system were recorded
+	launches bool  // some unit is its work
+	device   int32 // of its last one
+	watched  bool  // its calls of the operating system were recorded
 }
 
 // activity is what is open on a thread.
@@ -202,7 +203,7 @@ func (h *hosts) call(o *openRow) {
 
 // woken reports whether a thread that does something at t has waited for the thread that launched
 // last: it did nothing for a while, and launches nothing, or what it did then was not recorded and
-// the other has launched meanwhile, as where one thread runs the backward pass for another.
+// the other has launched work for the same GPU meanwhile, as where one thread runs the backward pass for another.
 func (th *thread) woken(t int64) bool {
 	if th.open > 0 || t-th.idle <= idleThread {
 		return false
@@ -211,7 +212,7 @@ func (th *thread) woken(t int64) bool {
 		return true
 	}
 	by := th.process.launched
-	return !th.watched && by != nil && by != th && by.queue.list[len(by.queue.list)-1].start > th.idle
+	return !th.watched && by != nil && by != th && by.device == th.device && by.queue.list[len(by.queue.list)-1].start > th.idle
 }
 
 // reach brings a thread to a point of old time: one that was woken to where the other is.
