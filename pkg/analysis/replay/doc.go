@@ -8,47 +8,51 @@
 //
 // # Host (thread.go)
 //
-// The time between two points of a thread (starts and ends of calls, ranges, calls of the
-// operating system) keeps its length times its factor. Factors of changes multiply; where
-// ranges of one change nest, time counts once. Changes of all host time leave calls of the
-// operating system that wait, sleep, read or write as they are. A thread that launches
-// nothing carries, after 100 us in which no range or call of it is open, the shift of the
-// thread that launched last in its process: it was woken. Not valid for threads that share
-// a CPU or the interpreter lock without ranges that say so.
+// The time between two points of a thread (starts and ends of calls, ranges, calls of the operating
+// system) keeps its length times its factor. Factors of changes multiply; where ranges of one
+// change nest, time counts once. Changes of all host time leave calls of the operating system that
+// wait, sleep, read or write as they are. A thread that launches nothing carries, after 100 us in
+// which no range or call of it is open, the shift of the thread that launched last in its process:
+// it was woken. So does, other than SPEC 12 has it, one that launches, where calls of the operating
+// system were not recorded and the other launched work for the same GPU meanwhile: it handed work
+// over (a backward pass, a copy). Not valid for threads that share a CPU or the interpreter lock
+// without ranges that say so.
 //
 // # Units (unit.go)
 //
-// A unit is a row of GPU work; its predecessor is, of the rows of its stream that started
-// earlier, the one with the latest end. It starts after its call by what it took to start
-// where the host was last, and after its predecessor by the gap there was where the stream
-// was (what it took to start is learned by the name of its call, from units that neither work of
-// their stream nor an event held back). A unit of a replay that is not its first follows the latest of its replay that had
-// ended; one that overlaps what it follows by more than 1 us keeps its distance to the start
-// of that, times its factor; one that started late, right after the end of a unit of another
-// stream, follows that one, too, where its thread made a stream wait. What none of this
-// explains keeps its delay. The part of a call before it hands the work over is host time: a call
-// that is made shorter starts its unit sooner. A unit whose stream was made to wait also starts
-// after what its thread had launched on other streams when the latest event was recorded. Not valid for graphs that were recorded as a whole, which are one
-// unit, nor for units that compete for the GPU: their lengths are those of the recording.
+// A unit is a row of GPU work; its predecessor is, of the rows of its stream that started earlier,
+// the one with the latest end. It starts after its call by what it took to start where the host was
+// last, and after its predecessor by the gap there was where the stream was (what it took to start
+// is learned by the name of its call, from units that neither work of their stream nor an event
+// held back). A unit of a replay that is not its first follows the latest of its replay that had
+// ended; one that overlaps what it follows by more than 1 us keeps its distance to the start of
+// that, times its factor; one that started late, right after the end of a unit of another stream,
+// follows that one, too, where its thread made a stream wait. What none of this explains keeps its
+// delay. The part of a call before it hands the work over is host time: a call that is made shorter
+// starts its unit sooner. A unit whose stream was made to wait also starts after what its thread
+// had launched on other streams when the latest event was recorded. Not valid for graphs that were
+// recorded as a whole, which are one unit, nor for units that compete for the GPU: their lengths
+// are those of the recording.
 //
 // # Waits (wait.go)
 //
-// A call that waits ends when the unit that it waits for has ended, by what it took to return
-// then; what ended before it began was not waited for. Units are found by the stream, where
-// that was recorded, else by the process; a copy blocks where its row ends inside its call, but not, other
-// than SPEC 12 has it, an asynchronous one from or to what was recorded as pinned memory; a
-// launch in a full queue ends with the unit that freed it; queries one after the other are
-// one wait. What is inside a wait moves in proportion. Which record a wait for an event is
-// for is the least age that no more than 2 % of the waits of its thread contradict, other than SPEC 12 has it,
-// which asks those of the run: a rank of a pipeline waits for another record than the next rank does. Not valid where
-// events of several streams are waited for in turn.
+// A call that waits ends when the unit that it waits for has ended, by what it took to return then;
+// what ended before it began was not waited for. Units are found by the stream, where that was
+// recorded, else by the process; a copy blocks where its row ends inside its call, but not, other
+// than SPEC 12 has it, an asynchronous one from or to what was recorded as pinned memory; a launch
+// in a full queue ends with the unit that freed it, and a queue is full where that was recorded or
+// 1,016 launches wait; queries one after the other are one wait. What is inside a wait moves in
+// proportion. Which record a wait for an event is for is the least age that no more than 2 % of the
+// waits of its thread contradict, other than SPEC 12 has it, which asks those of the run: a rank of
+// a pipeline waits for another record than the next rank does. Not valid where events of several
+// streams are waited for in turn.
 //
-// Launching threads' waits for other threads end with what the thread of the process tree
-// does whose range or call ended last before them, within 60 us, unless Keep is set; waits
-// for the interpreter lock end when its holder does, and ranges about that lock wake nobody else. Threads of other ranks are asked in calls of
-// class io, by which messages come. Messages between processes that no
-// thread shows are not followed: such waits keep their length. Without the waits that bring tokens
-// back a message comes as long after the tokens as it did: it may be made of them.
+// Launching threads' waits for other threads end with what the thread of the process tree does
+// whose range or call ended last before them, within 60 us, unless Keep is set; waits for the
+// interpreter lock end when its holder does, and ranges about that lock wake nobody else. Threads
+// of other ranks are asked in calls of class io, by which messages come. Messages between processes
+// that no thread shows are not followed: such waits keep their length. Without the waits that bring
+// tokens back a message comes as long after the tokens as it did: it may be made of them.
 //
 // # Collectives (collective.go)
 //
