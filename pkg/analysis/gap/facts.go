@@ -243,14 +243,24 @@ func causeOf(s *spot) string {
 }
 
 // operation returns the cause of idle time that is something which a host thread does, as opposed
-// to what it waits for, to what nothing is known of, and to ranges around one with more of it.
+// to what it waits for, to what nothing is known of, and to ranges around one with more of it; an
+// outermost range, which may be the whole step, has to have more than all of those inside.
 func (f *gathering) operation(s *spot) *Cause {
 	name := causeOf(s)
 	switch s.cause {
 	case idle.Host:
-		all := f.idleUnder()
-		for at, ns := range all {
-			if strings.HasPrefix(at, s.path+" > ") && ns > all[s.path] {
+		own, all, inside := int64(0), int64(0), map[string]int64{} // by the range next to it
+		for at, ns := range f.idleUnder() {
+			if below, ok := strings.CutPrefix(at, s.path+" > "); ok {
+				child, _, _ := strings.Cut(below, " > ")
+				inside[child] += ns
+				all += ns
+			} else if at == s.path {
+				own = ns
+			}
+		}
+		for _, ns := range inside {
+			if ns > own || own < all && !strings.Contains(s.path, " > ") {
 				return nil
 			}
 		}
