@@ -67,7 +67,7 @@ func (c *page) steps(s *report.Section) {
 	} else {
 		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
 	}
-	c.waterfall(s)
+	c.figures(s)
 	t := c.table(s, "", "per step", report.Duration)
 	for r := range each(c.Summary) {
 		t.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
@@ -89,8 +89,16 @@ func (c *page) steps(s *report.Section) {
 	}
 }
 
-// table adds a table of rows, whose figures are of a kind. Further columns stand before the last one.
+// table adds a table of rows, as columns.
 func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
+	t := c.columns(title, what, kind, more...)
+	s.Blocks = append(s.Blocks, t)
+	return t
+}
+
+// columns returns a table of rows, whose figures are of a kind. Further columns stand
+// before the last one.
+func (c *page) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
 	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
 	if c.target != nil {
@@ -99,9 +107,7 @@ func (c *page) table(s *report.Section, title, what string, kind report.Kind, mo
 			{Title: "95 % interval", Kind: kind, Signed: true, Minor: 1}}
 		last = report.Column{Title: "evidence"}
 	}
-	t := s.Table(title, append(append(columns, more...), last)...)
-	t.OneUnit, t.Top, t.More = true, maxRows, "--format json has all"
-	return t
+	return &report.Table{Title: title, Columns: append(append(columns, more...), last), OneUnit: true, Top: maxRows, More: "--format json has all"}
 }
 
 // cells are the columns that all tables have, with further ones before the last.
@@ -176,6 +182,7 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 		signed := c.target != nil
 		more = append(more, report.Column{Title: "self", Kind: report.Duration, Signed: signed, Minor: 2},
 			report.Column{Title: "exposed", Kind: report.Duration, Signed: signed, Minor: 1})
+		c.forest(s, rows)
 	}
 	t := c.table(s, "", "name", report.Duration, more...)
 	for r := range each(rows) {

@@ -8,7 +8,16 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
+
+// figures adds what a page shows of the comparison.
+func (c *page) figures(s *report.Section) {
+	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
+		c.waterfall(s)
+	}
+	c.overTime(s)
+}
 
 // changed is a part of the time of a step, and by how much it changed, us.
 type changed struct {
@@ -38,9 +47,6 @@ func (c *page) changes() []changed {
 // waterfall leads from the time of a step in the baseline, busy and idle, over what
 // changed of it to that in the target.
 func (c *page) waterfall(s *report.Section) {
-	if c.target == nil || c.Steady.Baseline.Idle == nil || c.Steady.Target.Idle == nil {
-		return
-	}
 	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
 	p := &figure.Bars{Named: true, Series: []figure.Series{{Name: "baseline and target", Color: figure.Busy}, {Name: "less", Color: figure.Good}, {Name: "more", Color: figure.Bad}}}
@@ -64,4 +70,82 @@ func (c *page) waterfall(s *report.Section) {
 	largest := slices.MaxFunc(parts, func(a, b changed) int { return cmp.Compare(math.Abs(a.delta), math.Abs(b.delta)) })
 	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s, %s.",
 		report.Micros(from), report.Micros(to), largest.name, change(largest.delta)), p, t)
+}
+
+// forest draws the changes of operations with their intervals, those that changed most.
+func (c *page) forest(s *report.Section, rows []Row) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Delta == nil })
+	if c.target == nil || len(rows) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(math.Abs(*b.Delta), math.Abs(*a.Delta)) })
+	p := &figure.Intervals{Zero: true}
+	t := c.columns("change", "name", report.Duration)
+	sure := 0
+	for r := range each(rows[:min(len(rows), maxRows)]) {
+		one := figure.Interval{Label: r.Name, Value: r.Delta, Text: change(*r.Delta), More: r.evidence(), Color: figure.Other}
+		if r.CI != nil {
+			one.Low, one.High = &r.CI[0], &r.CI[1]
+			one.More = fmt.Sprintf("(%s to %s) %s", change(r.CI[0]), change(r.CI[1]), one.More)
+		}
+		if r.Significant && r.Unknown == "" {
+			sure++
+			if one.Color = figure.Bad; *r.Delta < 0 {
+				one.Color = figure.Good
+			}
+		}
+		p.Rows = append(p.Rows, one)
+		t.Row(c.cells(r, report.Str(r.Name))...)
+	}
+	alt := fmt.Sprintf("Of the %d rows that changed most, %d changed beyond the noise. The largest change is %s, %s per step.", len(p.Rows), sure, rows[0].Name, change(*rows[0].Delta))
+	s.Extra("Changes per step of operations, with 95 % intervals; grey is no evidence of a change", alt, p, t)
+}
+
+// overTime draws the wall time of each side's steps in the order of time, so that it is seen
+// whether a difference is there all the time. A side of several runs has no such order.
+func (c *page) overTime(s *report.Section) {
+	p := &figure.Lines{First: "start of the run", End: "end"}
+	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "part of the run", Right: true}}}
+	parts := maxParts
+	var bins [][][]float64 // of each side, those with steps
+	for _, one := range c.sides() {
+		if one.samples.runs > 1 {
+			return
+		}
+		some := slices.DeleteFunc(slices.Clone(one.walls.Bins), func(bin []float64) bool { return len(bin) == 0 })
+		bins, parts = append(bins, some), min(parts, len(some))
+	}
+	if parts < maxSaid {
+		return
+	}
+	alt := "Wall time per step in the order of time."
+	for k, name := range []string{"baseline", "target"}[:len(bins)] {
+		p.Series = append(p.Series, figure.Series{Name: name, Color: []figure.Color{1, 6}[k]})
+		p.Values = append(p.Values, partMedians(bins[k], parts))
+		t.Columns = append(t.Columns, report.Column{Title: name + ", median", Kind: report.Duration})
+		alt += fmt.Sprintf(" Median of the %s: %s in the first part, %s in the last.", name, report.Micros(p.Values[k][0]), report.Micros(p.Values[k][parts-1]))
+	}
+	for i := range parts {
+		row := []report.Cell{report.Int(i + 1)}
+		for _, values := range p.Values {
+			row = append(row, report.Num(values[i]))
+		}
+		t.Row(row...)
+	}
+	title := fmt.Sprintf("Wall time of steps over time: median in each of %d parts of the run", parts)
+	if low := p.Low(); low > 0 {
+		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(low))
+	}
+	s.Extra(title, alt, p, t)
+}
+
+// partMedians are those of so many parts of samples in the order of time, us.
+func partMedians(bins [][]float64, parts int) []float64 {
+	m := make([]float64, parts)
+	for i := range m {
+		all := slices.Concat(bins[i*len(bins)/parts : (i+1)*len(bins)/parts]...)
+		slices.Sort(all)
+		m[i] = stat.Quantile(all, 0.5) * us
+	}
+	return m
 }

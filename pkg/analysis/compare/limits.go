@@ -57,9 +57,10 @@ const (
 
 // Sizes of what people read.
 const (
-	maxRows = 20 // of a table, a list of steps
-	topOps  = 10 // operations and causes of the hand-off and of the waterfall
-	maxSaid = 4  // items of a sentence
+	maxRows  = 20 // of a table, a figure, a list of steps
+	topOps   = 10 // operations and causes of the hand-off and of the waterfall
+	maxSaid  = 4  // items of a sentence
+	maxParts = 80 // of a run, in the order of time
 )
 
 // Sizes of what a run keeps.

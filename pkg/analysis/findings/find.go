@@ -163,7 +163,7 @@ func (r *Result) first(operations []*Finding) {
 		}
 	}
 	for _, f := range operations {
-		if r.First != nil && f.bar(r.First) >= f.own() {
+		if r.First != nil && !f.leads(r.First) {
 			continue
 		}
 		if !slices.ContainsFunc(r.Findings, func(g Finding) bool { return g.about(f) }) {
@@ -173,23 +173,27 @@ func (r *Result) first(operations []*Finding) {
 	}
 }
 
-// bar is what an operation has to bring to go before a finding.
-func (f *Finding) bar(o *Finding) float64 {
-	if f.before == o.Pattern {
-		return most * *o.GainUs
+// leads reports whether an operation goes before a finding: where the least that it may bring is
+// more, as a finding that may bring as much comes with a remedy of its own.
+func (f *Finding) leads(o *Finding) bool {
+	switch {
+	case f.before == o.Pattern:
+		return f.own(*f.GainUs) > most**o.GainUs
+	case f.CIUs != nil:
+		return f.own(f.CIUs[0]) > *o.GainUs
 	}
-	return *o.GainUs
+	return f.own(*f.GainUs) > *o.GainUs
 }
 
-// own is what an operation brings of itself: without its range all that happens inside goes, too,
-// a collection of garbage or a wait, which are findings of their own, by what was recorded or by
-// samples of the CPU.
-func (f *Finding) own() float64 {
+// own is how much of a gain an operation brings of itself: without its range all that happens inside
+// goes, too, a collection of garbage or a wait, which are findings of their own, by what was
+// recorded or by samples of the CPU.
+func (f *Finding) own(gain float64) float64 {
 	if idle, ok := f.Evidence["idle_us"].(float64); ok {
 		other, _ := f.Evidence["other_us"].(float64)
-		return min(*f.GainUs, idle-other)
+		return min(gain, idle-other)
 	}
-	return *f.GainUs
+	return gain
 }
 
 // about reports whether a finding is about an operation: in its range, or about its call.

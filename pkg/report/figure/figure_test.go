@@ -21,9 +21,10 @@ func plots(name string, x float64) map[string]Plot {
 	return map[string]Plot{
 		"intervals": &Intervals{Rows: []Interval{
 			{Label: name, Value: &x, Low: &low, High: &high, Limit: &x, Text: name, More: name},
-			{Label: "no value"}, {Label: "unknown", Value: &x, Low: &unknown, High: &unknown, Below: true}}},
+			{Label: "no value"}, {Label: "unknown", Value: &x, Low: &unknown, High: &unknown, Below: true}}, Zero: true},
 		"bars":  &Bars{Series: series, Named: true, Rows: []Bar{{Label: name, Parts: []float64{x, 2 * x}, Text: name}, {Label: "less", From: 3 * x, Parts: []float64{-x, 0}}}},
 		"steps": &Steps{X: name, Labels: []string{name, "2", "3"}, Series: series, Parts: [][]float64{{x, 0, x}, {x, x, 2 * x}}, Low: []float64{x, x, x}, Median: []float64{x, 2 * x, x}, High: []float64{x, 9 * x, x}},
+		"lines": &Lines{First: name, End: "end", Series: series, Values: [][]float64{{x, 2 * x, x}, {x, x, 2 * x}}},
 		"flame": &Flame{Root: root},
 		"timeline": &Timeline{From: x, To: 4 * x, Tracks: []Track{
 			{Name: name, Depth: 2, Spans: []Span{{Name: name, From: x, To: 3 * x}, {Name: name, From: x, To: 2 * x, Depth: 1}, {Name: "beyond", From: 0, To: 9 * x}}},

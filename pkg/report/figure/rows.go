@@ -14,10 +14,12 @@ const (
 	axisRoom  = 22
 )
 
-// Intervals shows how sure values from 0 to 1 are, beside limits.
+// Intervals shows how sure values are, beside limits or beside 0.
 type Intervals struct {
 	Unit Unit       // of all values
 	Rows []Interval // from the top down
+	// Zero draws a line where nothing changes, which the plot holds in any case.
+	Zero bool
 }
 
 // Interval is a row of Intervals.
@@ -38,12 +40,42 @@ func (p *Intervals) class() string    { return "rows" }
 func (p *Intervals) legend() []Series { return nil }
 func (p *Intervals) height() float64  { return rowHeight*float64(len(p.Rows)) + axisRoom }
 
+// axis holds all values, and intervals up to three times the reach of the values: wider
+// ones say nothing but that they are wide. Where all values are 0 it holds the intervals.
+func (p *Intervals) axis() axis {
+	if p.Unit == Ratio && !p.Zero {
+		return newAxis(Ratio, 0, 1, 5)
+	}
+	low, high := 0.0, 0.0
+	for i := range p.Rows {
+		if v := p.Rows[i].Value; v != nil {
+			low, high = min(low, *v), max(high, *v)
+		}
+	}
+	reach := 3 * max(high, -low)
+	for i := range p.Rows {
+		if r := &p.Rows[i]; low == high && r.known() && !math.IsInf(*r.High-*r.Low, 0) {
+			reach = max(reach, -*r.Low, *r.High)
+		}
+	}
+	for i := range p.Rows {
+		if r := &p.Rows[i]; r.known() {
+			low, high = min(low, max(*r.Low, -reach)), max(high, min(*r.High, reach))
+		}
+	}
+	margin := (high - low) * 0.04
+	return newAxis(p.Unit, low-margin, high+margin, 8)
+}
+
 func (p *Intervals) draw(c *canvas) {
-	a := newAxis(p.Unit, 0, 1, 5)
+	a := p.axis()
 	bottom := rowHeight * float64(len(p.Rows))
 	a.below(c, bottom)
+	if p.Zero {
+		c.line("zero", a.at(0), 0, a.at(0), bottom)
+	}
 	for i := range p.Rows {
-		p.Rows[i].draw(c, &a, rowHeight*float64(i))
+		p.Rows[i].draw(c, &a, rowHeight*float64(i), p.Zero)
 	}
 }
 
@@ -52,7 +84,7 @@ func (r *Interval) known() bool {
 	return r.Value != nil && r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High)
 }
 
-func (r *Interval) draw(c *canvas, a *axis, y float64) {
+func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 	c.label(y, r.Label, r.Text, r.More)
 	top := y + rowTop
 	if r.Limit != nil {
@@ -65,7 +97,9 @@ func (r *Interval) draw(c *canvas, a *axis, y float64) {
 	}
 	if r.Value != nil {
 		at, class := a.at(*r.Value), r.Color.class()
-		c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
+		if !zero {
+			c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
+		}
 		if r.known() {
 			low, high := a.at(*r.Low), a.at(*r.High)
 			c.line(class+" whisker", low, top+rowBar/2, high, top+rowBar/2)
