@@ -106,13 +106,41 @@ func texts(t *testing.T) map[string]string {
 			}
 		}
 	}
+	rounds := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
+	profile := filepath.Join(rounds, "round1_single_loop.txt")
+	for _, line := range []string{"hotspots PROFILE", "hotspots --by function PROFILE", "hotspots ROUNDS", "hotspots --evidence TRACE PROFILE", "hotspots --types"} {
+		args := strings.Fields(strings.NewReplacer("PROFILE", profile, "ROUNDS", rounds, "TRACE", traces[0]).Replace(line))
+		all[line] = string(must(t, nil, args[0], args[1:]...))
+	}
+	for _, line := range misuses {
+		args := strings.Fields(strings.NewReplacer("PROFILE", profile, "ROUNDS", rounds, "TRACE", traces[0]).Replace(line))
+		r := call(t, nil, args[0], args[1:]...)
+		if r.status != 2 {
+			t.Errorf("%s ends with %d", line, r.status)
+		}
+		all[line] = r.stderr
+	}
 	return all
+}
+
+// misuses are command lines that cannot be carried out, for what is said of them.
+var misuses = []string{
+	"nsys2arrow TRACE -o x.html", "nsys2arrow --doctor TRACE -o x.csv", "nsys2arrow --doctor TRACE --kind kernel", "nsys2arrow TRACE --from 5 --format csv",
+	"nsys2arrow TRACE --rank 7 --format csv", "nsys2arrow TRACE --rank x", "nsys2arrow TRACE --kind foo", "nsys2arrow TRACE --from 2s --to 1s", "nsys2arrow TRACE --memory 1M",
+	"nsys2arrow missing.sqlite", "nsys2arrow PROFILE", "isolate TRACE --marker (", "isolate TRACE --gap 0", "isolate TRACE --by nvtx --gap 3ms", "phase TRACE --busy foo",
+	"metrics TRACE --append", "metrics --runs a=TRACE --append", "metrics TRACE --tag foo", "metrics --merge TRACE", "metrics TRACE --window foo",
+	"verdict TRACE --brief --format text", "verdict TRACE --fail-worse", "verdict TRACE --threshold foo=1", "verdict TRACE --threshold gpu_idle_ratio=50", "verdict --history PROFILE TRACE",
+	"verdict TRACE --by none --strict", "gaps TRACE --format csv", "gaps TRACE --step 5", "gaps TRACE --flame p.txt", "gaps TRACE --report gaps --per-step", "gaps TRACE --from 900 --to 901",
+	"whatif TRACE --host x --report", "whatif TRACE --range a --report", "whatif TRACE --range zzz=0 --report", "whatif TRACE --why foo=0 --report",
+	"hotspots TRACE", "hotspots PROFILE --by round", "hotspots PROFILE PROFILE", "hotspots a=PROFILE", "hotspots ROUNDS PROFILE", "hotspots PROFILE --evidence PROFILE", "hotspots ROUNDS --bench round9=x.json",
+	"diff TRACE --fail-on regression", "diff TRACE TRACE --fail-on foo", "diff TRACE TRACE TRACE", "diff --baseline foo TRACE", "diff TRACE TRACE --group-by node", "diff TRACE TRACE --by none",
+	"verdict --wat", "verdict --top x", "verdict TRACE --format csv", "gaps TRACE --report foo",
 }
 
 var (
 	quotedText = regexp.MustCompile("`[^`]*`|\"[^\"]*\"|'[^' ]+[^']*'")
 	prefixText = regexp.MustCompile(`^(\w+: )?(> \*\*)?(warning|hint|error|Warning):(\*\*)? `)
-	pathText   = regexp.MustCompile(`\S*\.(sqlite|trace|arrows|parquet|json|gz)\b(:\d+)?`)
+	pathText   = regexp.MustCompile(`\S*\.(sqlite|trace|arrows|parquet|json|txt|gz)\b(:\d+)?`)
 	numberText = regexp.MustCompile(`[-+±]?\d[\d.,]*( ?(ns|us|µs|ms|s|%|kB|MB|GB|MiB|GiB|×|x)\b)?`)
 	sentenceAt = regexp.MustCompile(`([.!?:])\s+`)
 )

@@ -29,10 +29,13 @@ func (r *Report) Brief() *report.Brief {
 	if r.Steps == 0 {
 		b.CannotTell = append(b.CannotTell, "the number of steps: give --steps")
 	}
-	b.Next = report.OrNull(r.ProfileNext)
-	if r.ProfileNext != "" && len(r.ProfileNext) > 600 { // the whole list is in --format json
-		next := "hotspots PROFILE --format json | jq -r .profile_next"
-		b.Next = &next
+	switch {
+	case r.ProfileNext != "": // the list of functions may be long
+		b.Next = new("env " + fmt.Sprintf(r.profiler, "$(hotspots PROFILE --format json | jq -r .profile_next)"))
+	case len(r.Hotspots) > 0 && !r.HasSource():
+		b.Next = new("hotspots PROFILE --source DIR --brief")
+	case !weighed:
+		b.Next = new("hotspots PROFILE --evidence TRACE --brief")
 	}
 	return b.Fit()
 }

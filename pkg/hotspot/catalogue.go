@@ -148,9 +148,12 @@ func (c *Catalogue) Document() *report.Document {
 		s.Say("Evidence: %s. Source: %s", t.Evidence, t.Source)
 		for _, o := range c.Remedies {
 			if o.Type == t.Name {
-				only := strings.Join(append(o.Evidence, o.Sub), " ")
-				if strings.TrimSpace(only) != "" {
-					only = " Only for: " + strings.TrimSpace(strings.Join(append(o.Evidence, o.Sub), ", ")) + "."
+				only := ""
+				switch {
+				case o.Sub != "":
+					only = " Only for the sub-kind " + o.Sub + "."
+				case o.Evidence != nil:
+					only = " Only where the evidence says one of: " + strings.Join(o.Evidence, "; ") + "."
 				}
 				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s.%s Source: %s", report.Strong(o.Option),
 					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, only, o.Source)

@@ -137,6 +137,9 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 	case len(other) > 0:
 		c := other[len(other)-1]
 		f.evidence = fmt.Sprintf("the time is spent inside %s, which was not profiled", short(c.Path))
+		if n := len(other); n > 1 {
+			f.evidence = fmt.Sprintf("the time is spent inside %s or another of its %d calls that were not profiled", short(c.Path), n)
+		}
 		if c.ofTensors() {
 			f.confidence, f.evidence = "medium", fmt.Sprintf("%s is a tensor operation", short(c.Path))
 		} else if hiding(b, i) != nil {

@@ -46,7 +46,7 @@ func (r *Report) title(v View) report.Text {
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
 		if h.Sub == Opaque && h.Share > opaqueShare && h.Scope != PerRun {
-			return report.Textf("Most time in %s: profile what it calls next", report.Name(path.Base(h.place())))
+			return report.Textf("Hidden in a call at %s: %s of the time; profile it next", report.Name(path.Base(h.place())), report.Percent(h.Share))
 		}
 		if h.Type == Compute {
 			continue
@@ -98,7 +98,7 @@ func (r *Report) sayBasis(s *report.Section, v View) {
 	}
 	if !v.Trace {
 		s.Note(report.Warn, "line_profiler cannot tell whether the CPU is the bottleneck: a line may take long while the GPUs are busy. A trace can:")
-		s.Code("verdict trace.sqlite --format json | hotspots --evidence - profile.txt")
+		s.Code("hotspots --evidence trace.sqlite profile.txt")
 	}
 }
 

@@ -33,6 +33,7 @@ func (r *Report) drill(g *graph, st *steps) {
 	slices.SortStableFunc(r.DrillDown, func(a, b DrillDown) int { return cmp.Compare(b.Share, a.Share) })
 	if len(next) > 0 {
 		r.ProfileNext = g.engine.Assign(append(g.beside(), next...))
+		r.profiler = g.engine.profiler("profile.txt")
 	}
 }
 

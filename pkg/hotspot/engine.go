@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -139,10 +140,15 @@ func (e *Engine) Assign(names []string) string {
 
 // Command is the command line that profiles the lines of the named functions into a file.
 func (e *Engine) Command(file string, names []string) string {
+	return fmt.Sprintf(e.profiler(file), e.Assign(names))
+}
+
+// profiler is Command with %s for the assignment.
+func (e *Engine) profiler(file string) string {
 	if e.Variable == linesVariable {
-		return e.Assign(names) + " \\\n    scripts/profile_lines.py -o " + file + " -- COMMAND"
+		return "%s \\\n    scripts/profile_lines.py -o " + file + " -- COMMAND"
 	}
-	return "TLLM_LINE_PROFILER_PATH=" + file + " " + e.Assign(names) + " COMMAND"
+	return "TLLM_LINE_PROFILER_PATH=" + file + " %s COMMAND"
 }
 
 // in is whether a file can be that of the class: what stands ahead of its name may be left out.

@@ -44,8 +44,9 @@ type Report struct {
 	TotalUs    float64  `json:"profiled_us"` // the same in us
 	Warnings   []string `json:"warnings"`    // what cannot be trusted, sentences
 
-	ranks bool        // the profiles are taken for ranks of one run
-	fns   []*function // all of them, the longest first
+	ranks    bool        // the profiles are taken for ranks of one run
+	profiler string      // the command that profiles, with %s for ProfileNext; "" where that is
+	fns      []*function // all of them, the longest first
 }
 
 // Merged are the functions of all profiles, as Functions has them, with their lines: each that of the

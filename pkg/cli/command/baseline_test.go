@@ -106,7 +106,7 @@ func TestOutputsThatOnlyTheCommandKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, &Metrics, "the output is the input", "--runs", "night="+rows, "-o", rows)
-	refused(t, &Metrics, "--runs and --merge", "--runs", "--merge", rows)
+	refused(t, &Metrics, "--merge has no effect with --runs", "--runs", "--merge", rows)
 	part := filepath.Join(dir, "part.arrows")
 	if status := cli.Run(&Metrics, []string{trace, "-o", part}, strings.NewReader(""), io.Discard, io.Discard); status != 0 {
 		t.Fatal(status)

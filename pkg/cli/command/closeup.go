@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
@@ -28,7 +29,17 @@ var stepFlag = cli.Flag{Name: "step", Usage: "on the HTML page, draw step `N` in
 // checkNumber refuses what is no number of a step.
 func checkNumber(text string) error {
 	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
-		return cli.Misuse("--step "+text+" is no number of a step", "the steps are numbered from 0: nsys2arrow FILE | isolate --format csv")
+		return cli.Misuse("--step "+text+" is no number of a step", stepsHint)
+	}
+	return nil
+}
+
+const stepsHint = "steps are numbered from 0: isolate FILE --format csv | grep ^step"
+
+// checkShown refuses --step where none of the steps that were read is the one.
+func (p *Plan) checkShown(t *timeline.Timeline) error {
+	if p.IsSet(stepFlag.Name) && !slices.ContainsFunc(t.Steps, func(s *timeline.Step) bool { return s.Asked }) {
+		return cli.Misuse("--step "+p.String(stepFlag.Name)+": there is no such step", stepsHint)
 	}
 	return nil
 }

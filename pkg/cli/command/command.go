@@ -70,8 +70,14 @@ func newPlan(call *cli.Call, command string) (*Plan, error) {
 	if p.chosen, err = p.selection(); err != nil {
 		return nil, err
 	}
+	if err := checkTogether(call); err != nil {
+		return nil, err
+	}
 	if p.out, err = newOutput(call, command); err != nil {
 		return nil, err
+	}
+	if p.IsSet(stepFlag.Name) && !p.out.page() {
+		return nil, cli.Misuse("--step draws on a page of HTML", "-o FILE.html")
 	}
 	if p.out.format == formatParquet && p.IsSet("checkpoint") {
 		return nil, cli.Misuse("--checkpoint and a checkpoint as the output of -o", "leave one of them out")

@@ -184,9 +184,9 @@ func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, e
 	case ext != "" && byName == "":
 		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
 	case byName != "" && !fits && brief:
-		return "", cli.Misuse("--brief is "+formatJSON, ends)
+		return "", cli.Misuse("--brief writes JSON alone", ends)
 	case byName != "" && !fits && asked:
-		return "", w.noRows(ends)
+		return "", w.noRows("or " + ends)
 	case byName != "" && !fits:
 		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, ends)
 	case byName != "":
@@ -207,7 +207,7 @@ func (w *writes) given(c *cli.Call, can []string, byName string, asked, brief bo
 	switch {
 	case slices.Contains(can, format):
 	case brief:
-		return "", cli.Misuse("--brief is "+formatJSON, "leave --format out")
+		return "", cli.Misuse("--brief writes JSON alone", "leave --format out")
 	case asked:
 		return "", w.noRows("or none, or end the name of the output in " + cli.Or(w.extensions(can)))
 	default:

@@ -26,7 +26,7 @@ const wholeReport = "all"
 var gapsFlags = []cli.Flag{
 	{Name: "report", Usage: "write only one `REPORT`: " + strings.Join(gap.Reports, ", ") + " (required for rows); or all of them, in full: " + wholeReport, Values: append(slices.Clone(gap.Reports), wholeReport)},
 	{Name: "per-step", Usage: "add the idle causes of each step", Default: false},
-	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkWhole("top")},
+	{Name: "top", Usage: "list the `N` longest gaps, 0 for none, and at most N rows of long tables", Default: gap.DefaultTop, Check: checkCount("top", 0)},
 	{Name: "window", Usage: "report on `WINDOW`: benchmark (the last segment of steady steps) or trace (all GPU activity of the report)", Default: gap.WindowBenchmark, Values: windows},
 	perfettoFlag,
 	{Name: "flame", Usage: "write a flame graph of the idle time to `FILE`, in the format of its extension: " + strings.Join(figure.StackExtensions, ", "), File: cli.Writes, Check: checkFlame},
@@ -94,6 +94,8 @@ func (g *idling) check() error {
 		return rowsOfWhich(g.out.format)
 	case g.part == "straggler" && len(g.chosen.Ranks) == 1:
 		return cli.Misuse("--report straggler compares ranks, and --rank "+g.String("rank")+" leaves one", "give it two ranks or more")
+	case g.Bool("per-step") && g.part != "" && g.part != "idle":
+		return cli.Misuse("--per-step has no effect with --report "+g.part, "--report idle --per-step")
 	case g.Bool("per-step"):
 		return g.needSteps("leave --per-step out")
 	}
@@ -138,7 +140,11 @@ func (g *idling) run() (int, error) {
 		goOn(d, &result.Handoff, "gaps trace.sqlite")
 	}
 	if closeups != nil {
-		closeups.Close().Document(d.SectionAfter(gap.IdleSection, stepsInDetail), result.Palette())
+		steps := closeups.Close()
+		if err := g.checkShown(steps); err != nil {
+			return 0, err
+		}
+		steps.Document(d.SectionAfter(gap.IdleSection, stepsInDetail), result.Palette())
 	}
 	return 0, g.out.analysis(result, d, func() (*table.Table, error) { return result.Table(g.part) })
 }

@@ -21,7 +21,7 @@ import (
 // historyFlags make verdict compare a run with those before it.
 var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than the earlier runs in `FILE`, which metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
-	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkWhole("last"), Group: manyRunsGroup},
+	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkCount("last", 1), Group: manyRunsGroup},
 	{Name: "accept", Usage: "accept the level since run `NAME` as normal; earlier runs then count only for run-to-run variation; repeatable", Default: []string{}, Group: manyRunsGroup},
 	{Name: "least-effect", Usage: "ignore rises of at most this `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
 	{Name: "false-alarms", Usage: "highest `CHANCE` of calling a run worse when nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
@@ -84,9 +84,6 @@ type manyRuns struct {
 
 // planRuns plans it.
 func planRuns(p *Plan) (*manyRuns, error) {
-	if p.Bool("merge") {
-		return nil, cli.Misuse("--runs and --merge", "--merge makes one run of the files, --runs one of each: leave one of them out")
-	}
 	if len(p.Files) == 0 {
 		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
 	}
@@ -191,11 +188,6 @@ func historyOf(p *Plan) (*history, error) {
 	}}
 	path := p.String("history")
 	if path == "" {
-		for _, name := range []string{"fail-worse", "last", "false-alarms", "least-effect", "accept"} {
-			if p.IsSet(name) {
-				return nil, cli.Misuse("--"+name+" without --history", "--history runs.parquet")
-			}
-		}
 		return h, nil
 	}
 	const advice = "metrics --runs NAME=FILE --append -o runs.parquet adds a run, of a trace, stream, checkpoint or metric rows, to the rows of a history"
@@ -309,8 +301,6 @@ func (p *Plan) checkAppend() error {
 	switch path := p.OutputPath(); {
 	case !p.Bool("append"):
 		return nil
-	case !p.Bool("runs"):
-		return cli.Misuse("--append without --runs", "metrics --runs NAME=FILE --append -o runs.parquet")
 	case cli.IsStream(path) || extension(path) != ".parquet" && extension(path) != ".arrows":
 		return cli.Misuse("--append needs a file to add to", "metrics --runs NAME=FILE --append -o runs.parquet")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/hotspot"
 	"github.com/hostbound/hostbound/pkg/hotspot/round"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -37,24 +38,24 @@ const defaultHotspots = 20
 
 var hotspotsFlags = []cli.Flag{
 	{Name: "by", Usage: "list each `UNIT`: line, function, or round (for rows)", Default: byLine, Values: []string{byLine, byFunction, byRound}},
-	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkWhole("top")},
+	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkCount("top", 0)},
 	{Name: "sum", Usage: "the files are parts of one run, not ranks: add them up", Default: false},
-	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkWhole("steps")},
-	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkWhole("layers")},
+	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkCount("steps", 0)},
+	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkCount("layers", 0)},
 	{Name: "source", Usage: "read the source lines that a profile lacks from files below `DIR`; rows have them, too", File: cli.Reads},
 	{Name: "evidence", Usage: "rank lines by gain with a trace as `FILE` (several ranks: separated by commas, or a pattern), by GPU wait with the JSON of verdict, diff or gaps (- for standard input)", File: cli.Reads},
 	{Name: "bench", Usage: "the benchmark of a round, as `NAME=FILE`: JSON of trtllm-bench, or of the serving benchmarks of vLLM and SGLang; repeatable, for more runs and rounds", Default: []string{}},
 	{Name: "notes", Usage: "read what each round changed from the TOML or JSON `FILE`", File: cli.Reads},
-	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkWhole("rounds")},
+	{Name: "rounds", Usage: "stop after `N` rounds", Default: round.DefaultMax, Check: checkCount("rounds", 1)},
 	{Name: "targets", Usage: "print which functions of `ENGINE` (trtllm, vllm or sglang) to profile first, as an environment variable for its profiler", Values: hotspot.EngineNames()},
 	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
 }
 
-// checkWhole refuses what is no number of things.
-func checkWhole(flag string) func(string) error {
+// checkCount refuses what is no number of things, or less than the least one.
+func checkCount(flag string, least int) func(string) error {
 	return func(text string) error {
-		if n, err := strconv.Atoi(text); err != nil || n < 0 {
-			return cli.Misuse("--"+flag+" "+text+" is not a count", "give a whole number, 0 or more")
+		if n, err := strconv.Atoi(text); err != nil || n < least {
+			return cli.Misuse("--"+flag+" "+text+" is not a count", fmt.Sprintf("give a whole number, %d or more", least))
 		}
 		return nil
 	}
@@ -66,11 +67,25 @@ type profiled struct {
 	Rounds  []round.Round  `json:"rounds"`
 	Stop    *round.Stop    `json:"stop"`
 	Summary *round.Summary `json:"summary"`
+
+	result *round.Result
+}
+
+// Brief is that of the profile, or of the rounds where there are some.
+func (p profiled) Brief() *report.Brief {
+	if len(p.Rounds) > 1 {
+		return p.result.Brief(p.Report.Brief())
+	}
+	return p.Report.Brief()
 }
 
 // planHotspots plans to read profiles, and rounds of them, or to print what is known of waste.
 func planHotspots(p *Plan) (job, error) {
-	if name := p.String("targets"); name != "" {
+	name := p.String("targets")
+	if (name != "" || p.Bool("types")) && len(p.Files) > 0 {
+		return nil, cli.Misuse("--targets and --types read no profile", "leave "+p.Files[0]+" out")
+	}
+	if name != "" {
 		if p.IsSet("format") || p.IsSet("output") {
 			return nil, cli.Misuse("--targets prints one line for a shell", "leave --format and -o out")
 		}
@@ -148,7 +163,7 @@ func (p *profiling) run() (int, error) {
 	if !p.rounds.named {
 		result.Rounds = []round.Round{}
 	}
-	return 0, p.out.analysis(profiled{rep, result.Rounds, &result.Stop, &result.Summary}, result.With(rep.Document(view)),
+	return 0, p.out.analysis(profiled{rep, result.Rounds, &result.Stop, &result.Summary, result}, result.With(rep.Document(view)),
 		func() (*table.Table, error) { return p.rows(rep, result), nil })
 }
 

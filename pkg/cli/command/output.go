@@ -26,7 +26,7 @@ type output struct {
 }
 
 // topFlag is the flag of a report whose tables may be long.
-var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables, 0 for all", Default: defaultTop, Check: checkWhole("top")}
+var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables, 0 for all", Default: defaultTop, Check: checkCount("top", 0)}
 
 // defaultTop is about as many as tables show that nobody asked for more of.
 const defaultTop = 20

@@ -73,6 +73,11 @@ func planRounds(p *Plan) (*roundPlan, error) {
 			}
 			plain.profiles = []string{"-"}
 		}
+		for _, name := range []string{"notes", "rounds", "by"} {
+			if p.IsSet(name) && (name != "by" || p.String("by") == byRound) {
+				return nil, cli.Misuse("--"+name+" without rounds", roundHint)
+			}
+		}
 		plan.rounds = []roundFiles{plain}
 	}
 	if err := plan.addBenchmarks(p.Strings("bench")); err != nil {
@@ -185,6 +190,11 @@ func (p *roundPlan) finish(call *cli.Call) error {
 			return cli.Misuse(r.name+" has a benchmark, but no profile", "give it one: "+r.name+"=FILE")
 		}
 		files := slices.Concat(r.profiles, r.bench)
+		for i, path := range r.profiles {
+			if slices.ContainsFunc(r.profiles[:i], func(o string) bool { return cli.SameFile(o, path) }) {
+				return cli.Misuse(path+" is named twice", "give each file once: a rank, or a part, of its own")
+			}
+		}
 		for _, path := range files {
 			if path == "-" && p.stdin {
 				return cli.Misuse("standard input is named twice", "give one of them a file")

@@ -209,6 +209,9 @@ func (m *moving) showStep(p *replay.Report, t *replay.Trace, again rereads, d *r
 	if sides[0].Timeline, err = watchStep(now, number); err != nil {
 		return err
 	}
+	if err := m.checkShown(sides[0].Timeline); err != nil {
+		return err
+	}
 	rows, err := again()
 	if err != nil {
 		return err

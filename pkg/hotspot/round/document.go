@@ -53,13 +53,23 @@ func (res *Result) With(profile *report.Document) *report.Document {
 	return d
 }
 
+// Brief makes the brief report on the last kept profile one on the rounds: whether to go on is the
+// answer, and the profile has what to do then.
+func (res *Result) Brief(b *report.Brief) *report.Brief {
+	b.Answer, b.Conclusion = res.title().String()+"; go on", string(res.Rounds[len(res.Rounds)-1].Verdict)
+	if why := res.Stop.Reason; why != nil {
+		b.Answer, b.Next = res.title().String()+"; stop: "+*why, nil
+	}
+	return b.Fit()
+}
+
 // title is the verdict on the last round, and what all of them came to.
 func (res *Result) title() report.Text {
 	last := &res.Rounds[len(res.Rounds)-1]
 	if len(res.Rounds) == 1 {
 		return report.Textf("Baseline %s", report.Name(last.Name))
 	}
-	t := report.Textf("Round %d: %s", len(res.Rounds)-1, string(last.Verdict))
+	t := report.Textf("%s: %s", report.Name(last.Name), string(last.Verdict))
 	if c := res.Summary.Cumulative; c != nil {
 		t = append(t, report.Textf("; profiled time %+.1f %% since %s", c.ChangePct, report.Name(c.From))...)
 	}
@@ -124,7 +134,7 @@ func changeTable(s *report.Section, changes []Change, what string, perStep bool)
 func (res *Result) summarySections(d *report.Document) {
 	s := &res.Summary
 	rounds := d.Section("Summary: rounds")
-	rounds.Say("%d after the baseline, %d of them improved.", s.Rounds, s.Improved)
+	rounds.Say("%d rounds after the baseline, %d of them improved.", s.Rounds, s.Improved)
 	t := rounds.Table("", report.Column{Title: "round", Kind: report.Names}, report.Column{Title: "profiled time", Kind: report.Duration},
 		report.Column{Title: "per step", Kind: report.Duration, Minor: 2}, report.Column{Title: "change", Right: true}, report.Column{Title: "throughput", Right: true, Minor: 1},
 		report.Column{Title: "TPOT", Right: true, Minor: 1}, report.Column{Title: "verdict"})

@@ -104,7 +104,7 @@ func (p *Prediction) say(s *report.Section) {
 		said += fmt.Sprintf(", 95 %% interval %s to %s", report.Micros(p.CameCIUs[0]), report.Micros(p.CameCIUs[1]))
 	}
 	if p.Us > 0 && *p.CameUs > 0 {
-		said += fmt.Sprintf(": %s of the prediction", report.Percent(*p.CameUs/p.Us))
+		said += fmt.Sprintf(", %s of the prediction", report.Percent(*p.CameUs/p.Us))
 	}
 	s.Say("%s.", said)
 }

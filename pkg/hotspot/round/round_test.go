@@ -333,7 +333,7 @@ func TestDocument(t *testing.T) {
 	if err := report.Markdown(&b, res.Document(), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Round 1: improved; profiled time -20.0 % since", "Summary: rounds", "Summary: cumulative improvement", "Summary: benchmark",
+	for _, want := range []string{"# round1_b: improved; profiled time -20.0 % since", "Summary: rounds", "Summary: cumulative improvement", "Summary: benchmark",
 		"Summary: changes", "Summary: failed attempts", "Summary: remaining hotspots", "Summary: recommendations"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
