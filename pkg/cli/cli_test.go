@@ -30,7 +30,6 @@ var echo = &cli.Command{
 		{Name: "again", Usage: "`WORD`, again for more", Default: []string{}},
 		{Name: "n", Usage: "`COUNT`", Default: 3},
 		{Name: "wait", Usage: "`TIME`", Default: time.Second, Group: "Waiting"},
-		{Name: "share", Usage: "`SHARE`", Default: 0.5, Group: "Waiting"},
 		{Name: "loud", Usage: "shout", Default: false},
 		{Name: "on", Usage: "`DAYS`", List: true, Values: []string{"mon", "tue", "thu"}},
 		{Name: "map", Usage: "read `FILE`", File: cli.Reads},
@@ -47,7 +46,7 @@ var echo = &cli.Command{
 		}
 		c.Cleanup(func() { fmt.Fprintln(c.Stderr, "cleaned") })
 		err := c.Output(func(w io.Writer) error {
-			fmt.Fprintln(w, c.String("by"), c.Strings("again"), c.Int("n"), c.Duration("wait"), c.Float("share"), c.Bool("loud"), c.IsSet("n"), c.Files)
+			fmt.Fprintln(w, c.String("by"), c.Strings("again"), c.Int("n"), c.Duration("wait"), c.Bool("loud"), c.IsSet("n"), c.Files)
 			if c.Bool("loud") {
 				return errors.New("too loud")
 			}
@@ -71,9 +70,9 @@ func TestFlags(t *testing.T) {
 		status         int
 		stdout, stderr string
 	}{
-		{"", 7, "day [] 3 1s 0.5 false false []\n", "cleaned\n"},
-		{"a --by week b --again x --again=y,z -- --n", 7, "week [x y,z] 3 1s 0.5 false false [a b --n]\n", "cleaned\n"},
-		{"--n -2 --wait 3ms --share 1 --odd 21", 7, "day [] -2 3ms 1 false true []\n", "cleaned\n"},
+		{"", 7, "day [] 3 1s false false []\n", "cleaned\n"},
+		{"a --by week b --again x --again=y,z -- --n", 7, "week [x y,z] 3 1s false false [a b --n]\n", "cleaned\n"},
+		{"--n -2 --wait 3ms --odd 21", 7, "day [] -2 3ms false true []\n", "cleaned\n"},
 		{"--by year", 2, "", "echo: error: unknown --by year\necho: hint: --by takes day or week\n"},
 		{"--odd 2", 2, "", "echo: error: --odd 2 is even\necho: hint: give 1\n"},
 		{"--wait 5", 2, "", "echo: error: --wait 5 is not a time\necho: hint: a time has a unit: 500us, 1ms, 1.5s\n"},
@@ -85,7 +84,7 @@ func TestFlags(t *testing.T) {
 		{"-o a -o a -o b", 2, "", "echo: error: --output is given twice: a and b\necho: hint: give it once; a list has commas\n"},
 		{"--by", 2, "", "echo: error: flag needs an argument: --by\necho: hint: 'echo --help' lists the flags\n"},
 		{"fail", 2, "", "echo: error: reading x: file does not exist\necho: hint: check the name\n"},
-		{"--loud", 2, "day [] 3 1s 0.5 true false []\n", "echo: error: too loud\ncleaned\n"},
+		{"--loud", 2, "day [] 3 1s true false []\n", "echo: error: too loud\ncleaned\n"},
 	} {
 		status, stdout, stderr := run(strings.Fields(c.args)...)
 		if status != c.status || stdout != c.stdout || stderr != c.stderr {

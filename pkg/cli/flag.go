@@ -18,8 +18,8 @@ type Flag struct {
 	// Usage is a phrase with the name of the value in backquotes.
 	Usage string
 	// Default is the value without the flag. Its type is the flag's: string,
-	// []string (one each time that it is given), int, int64, uint64, float64, bool
-	// or time.Duration. nil is the empty string.
+	// []string (one each time that it is given), int, bool or time.Duration. nil is the
+	// empty string.
 	Default any
 	// Values are all that the flag takes, in the order of the manual. nil: any. Of a
 	// list they are what it may hold, which Check or the command checks.
@@ -89,12 +89,6 @@ func (f *Flags) Strings(name string) []string {
 // Int returns the value of a flag.
 func (f *Flags) Int(name string) int { return value[int](f, name) }
 
-// Uint64 returns the value of a flag.
-func (f *Flags) Uint64(name string) uint64 { return value[uint64](f, name) }
-
-// Float returns the value of a flag.
-func (f *Flags) Float(name string) float64 { return value[float64](f, name) }
-
 // Bool returns the value of a flag.
 func (f *Flags) Bool(name string) bool { return value[bool](f, name) }
 
@@ -123,11 +117,6 @@ func (f *Flag) parse(text string) (v any, err error) {
 		return text, nil
 	case int:
 		v, err = strconv.Atoi(text)
-	case uint64:
-		v, err = strconv.ParseUint(text, 0, 64)
-	case float64:
-		what = "not a number"
-		v, err = strconv.ParseFloat(text, 64)
 	case bool:
 		what = "neither true nor false"
 		v, err = strconv.ParseBool(text)

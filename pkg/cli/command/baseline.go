@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
@@ -32,12 +31,6 @@ var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 // baselineRun is what a run in a baseline is called.
 var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
 
-// saveParts and saveRuns are the names in the folder of a save, and in its parts.
-var (
-	saveParts = regexp.MustCompile(`^(new|old)$`)
-	saveRuns  = regexp.MustCompile(`^(run[0-9]{2,}\.parquet|\.run[0-9]{2,}\.parquet[0-9]*)$`)
-)
-
 // checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) {
@@ -52,11 +45,6 @@ type baselines struct {
 	dir     string
 	save    string // the name under which runs are to be kept, "" for none
 	replace bool   // one of that name may be there
-}
-
-// baselinesOf are those of the flags.
-func baselinesOf(p *Plan) baselines {
-	return baselines{p.Name, p.String("baselines"), p.String("save-baseline"), p.Bool("replace-baseline")}
 }
 
 // named returns the files of a baseline, a run each, nil where arg is the name of
@@ -123,26 +111,21 @@ func (b *baselines) check(runs [][]string) error {
 	return nil
 }
 
-// isBaseline reports whether a path is a folder that holds nothing but what keep
-// writes, so that no other folder is ever replaced.
-func isBaseline(path string) bool { return holdsOnly(path, baselineRun) }
-
-// holdsOnly reports whether a path is a folder, and no link to one, of which all entries have
-// names of a pattern.
-func holdsOnly(path string, names *regexp.Regexp) bool {
+// isBaseline reports whether a path is a folder, and no link to one, that holds nothing but what
+// keep writes, so that no other folder is ever replaced.
+func isBaseline(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
 		return false
 	}
 	entries, err := os.ReadDir(path)
-	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !names.MatchString(e.Name()) })
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !baselineRun.MatchString(e.Name()) })
 }
 
 // keep keeps runs under the name of --save-baseline, whole or not at all. write writes one.
 // All is written into a folder beside it that begins with a dot. The old baseline is moved in
 // there before the new one takes its name: between two renames there is none, never half a
-// one. A signal until then leaves nothing. A process that is killed leaves the folder, until
-// the next save of that name succeeds.
+// one. A signal until then leaves nothing; a process that is killed leaves the folder.
 func (b *baselines) keep(runs [][]string, write func(files []string, path string) error) error {
 	dir, name := b.dir, b.save
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -153,9 +136,6 @@ func (b *baselines) keep(runs [][]string, write func(files []string, path string
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if held := hold(tmp); held != nil {
-		defer held.Close()
-	}
 	stopRemoving := spill.RemoveOnSignal(tmp)
 	path, part := filepath.Join(dir, name), filepath.Join(tmp, "new")
 	if err := os.Mkdir(part, 0o755); err != nil {
@@ -173,50 +153,7 @@ func (b *baselines) keep(runs [][]string, write func(files []string, path string
 			return err
 		}
 	}
-	if err := os.Rename(part, path); err != nil {
-		return err
-	}
-	sweep(dir, name)
-	return nil
-}
-
-// hold keeps others from taking a folder for one that was left. The lock goes with the file,
-// and with the process; nil where another has it, or the file system has none.
-func hold(dir string) *os.File {
-	f, err := os.Open(dir)
-	if err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		return f
-	}
-	f.Close()
-	return nil
-}
-
-// sweep removes the folders of saves of a baseline that were killed: those that nobody
-// holds, and that have nothing in them but what keep makes.
-func sweep(dir, name string) {
-	left := regexp.MustCompile(`^\.` + regexp.QuoteMeta(name) + `\.tmp[0-9]+$`)
-	entries, _ := os.ReadDir(dir) // what cannot be read stays
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if !left.MatchString(e.Name()) || !e.IsDir() {
-			continue
-		}
-		if held := hold(path); held != nil {
-			if isSave(path) {
-				os.RemoveAll(path)
-			}
-			held.Close()
-		}
-	}
-}
-
-// isSave reports whether a folder holds nothing but what keep puts there: "new" with
-// runs, of which the last may be under way, and "old".
-func isSave(path string) bool {
-	entries, _ := os.ReadDir(path)
-	return holdsOnly(path, saveParts) && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return !holdsOnly(filepath.Join(path, e.Name()), saveRuns)
-	})
+	return os.Rename(part, path)
 }
 
 // saveRun writes a run, with its steps and phases, as a checkpoint.

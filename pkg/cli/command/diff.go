@@ -75,7 +75,7 @@ func planDiff(p *Plan) (*comparing, error) {
 	if err := p.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
 		return nil, err
 	}
-	d := &comparing{Plan: p, journal: journal{call: p.Call}, named: baselinesOf(p)}
+	d := &comparing{Plan: p, journal: journal{call: p.Call}, named: baselines{p.Name, p.String("baselines"), p.String("save-baseline"), p.Bool("replace-baseline")}}
 	d.opt = compare.Options{Phase: p.String("phase"), Match: p.String("match")}
 	d.profile = compare.ProfileOptions{BusyAll: p.finding.busyAll, Why: p.Bool("why")}
 	d.baseline.label, d.target.label = p.String("baseline-label"), p.String("target-label")

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -23,8 +22,6 @@ var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than the earlier runs in `FILE`, which metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkCount("last", 1), Group: manyRunsGroup},
 	{Name: "accept", Usage: "accept the level since run `NAME` as normal; earlier runs then count only for run-to-run variation; repeatable", Default: []string{}, Group: manyRunsGroup},
-	{Name: "least-effect", Usage: "ignore rises of at most this `SHARE` of a step", Default: metric.DefaultLeast, Check: checkShare("least-effect"), Group: manyRunsGroup},
-	{Name: "false-alarms", Usage: "highest `CHANCE` of calling a run worse when nothing changed", Default: metric.DefaultAlpha, Check: checkShare("false-alarms"), Group: manyRunsGroup},
 	{Name: "fail-worse", Usage: "end with status 4 if the run is worse than those before it", Default: false, Group: manyRunsGroup},
 }
 
@@ -40,17 +37,6 @@ var (
 	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, append the rows to the file of -o, all or none; a run that is already in it is not added again", Default: false, Group: manyRunsGroup}
 	tagFlag    = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
-
-// checkShare refuses what is no share between 0 and 1, or percentage: of chances, 0 would
-// never, 1 always call a run worse.
-func checkShare(flag string) func(string) error {
-	return func(text string) error {
-		if v, err := strconv.ParseFloat(text, 64); err != nil || !(v > 0 && v < 1) {
-			return cli.Misuse("--"+flag+" "+text+" is not a share between 0 and 1", "for example --"+flag+" 0.02")
-		}
-		return nil
-	}
-}
 
 // checkTag refuses what is not KEY=VALUE with a value on one line.
 func checkTag(text string) error {
@@ -183,9 +169,7 @@ func (h *history) compare(res *metric.Result) *metric.HistoryResult {
 
 // historyOf reads --history.
 func historyOf(p *Plan) (*history, error) {
-	h := &history{opt: metric.HistoryOptions{
-		Last: p.Int("last"), Alpha: p.Float("false-alarms"), Least: p.Float("least-effect"), Accept: p.Strings("accept"),
-	}}
+	h := &history{opt: metric.HistoryOptions{Last: p.Int("last"), Accept: p.Strings("accept")}}
 	path := p.String("history")
 	if path == "" {
 		return h, nil
@@ -252,17 +236,13 @@ func (m *manyRuns) writeRuns(t *table.Table) error {
 		return err
 	}
 	for _, k := range known {
-		m.Log(warningPrefix + path + " has the run " + k[0] + " already" + called(k) + ": it is not added again")
+		as := ""
+		if k[0] != k[1] {
+			as = ", as " + k[1]
+		}
+		m.Log(warningPrefix + path + " has the run " + k[0] + " already" + as + ": it is not added again")
 	}
 	return m.out.table(all)
-}
-
-// called says what a run is called that is known by another name.
-func called(k [2]string) string {
-	if k[0] == k[1] {
-		return ""
-	}
-	return ", as " + k[1]
 }
 
 // losesRuns refuses to write rows over a file with runs that they lack: a history that took

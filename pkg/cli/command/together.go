@@ -7,8 +7,6 @@ var needs = []struct{ flag, other, advice string }{
 	{"append", "runs", "metrics --runs NAME=FILE --append -o runs.parquet"},
 	{"fail-worse", "history", "--history runs.parquet"},
 	{"last", "history", "--history runs.parquet"},
-	{"false-alarms", "history", "--history runs.parquet"},
-	{"least-effect", "history", "--history runs.parquet"},
 	{"accept", "history", "--history runs.parquet"},
 	{"group-by", "archive", "diff --archive runs.parquet --group-by node"},
 	{"replace-baseline", "save-baseline", "name the baseline: --save-baseline NAME"},

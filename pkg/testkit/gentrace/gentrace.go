@@ -35,7 +35,7 @@ of it. The same flags give the same bytes.`,
 var exportFlags = []cli.Flag{
 	{Name: "output", Short: "o", Usage: "write to `FILE`; with --reports %d is the rank"},
 	{Name: "text", Usage: "convert the text trace `FILE` instead of simulating"},
-	{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: uint64(0)},
+	{Name: "random", Usage: "write the small adversarial trace number `N` instead of simulating", Default: 0},
 	{Name: "schema", Usage: "schema `VERSION`: 2020, 2.9.1, 3.4.0, 3.16.1, 3.20.3, 3.24.14, 3.25.0, 3.28.1", Default: sim.Schema3_25_0.String()},
 	{Name: "empty-tables", Usage: "also write tables without rows", Default: false},
 	{Name: "drop", Usage: "leave out a `TABLE` or TABLE.column", Default: []string{}},
@@ -46,7 +46,7 @@ var exportFlags = []cli.Flag{
 // runFlags say what is simulated; without them it is d.
 func runFlags(d sim.Config) []cli.Flag {
 	return []cli.Flag{
-		{Name: "seed", Usage: "of the noise", Default: d.Seed},
+		{Name: "seed", Usage: "of the noise", Default: int(d.Seed)},
 		{Name: "events", Usage: "go on until there are `N` rows, instead of --steps", Default: 0},
 		{Name: "steps", Usage: "steps of the benchmark segment", Default: d.Steps},
 		{Name: "warmup", Usage: "steps of the warm-up segment", Default: d.Warmup},
@@ -140,7 +140,7 @@ func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 		}
 		return []*sim.Trace{t}, merge(c, own, opt), nil
 	case c.IsSet("random"):
-		t, own := sim.Random(c.Uint64("random"))
+		t, own := sim.Random(uint64(c.Int("random")))
 		return []*sim.Trace{t}, merge(c, own, opt), nil
 	}
 	cfg, err := config(c)
@@ -188,7 +188,7 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 // config is what is simulated: the flags, then --set over them.
 func config(c *cli.Call) (sim.Config, error) {
 	cfg := sim.Default()
-	cfg.Seed = c.Uint64("seed")
+	cfg.Seed = uint64(c.Int("seed"))
 	cfg.Events, cfg.Steps, cfg.Warmup = c.Int("events"), c.Int("steps"), c.Int("warmup")
 	cfg.Ranks, cfg.Layers = c.Int("ranks"), c.Int("layers")
 	cfg.Mode, cfg.Markers = sim.Mode(c.String("mode")), sim.Markers(c.String("markers"))
