@@ -69,13 +69,13 @@ func (c *Comparison) measure(baseline, target *Run) {
 	c.Labels[0] = baseline.Name
 	steps := baseline.phase(c.opt.Phase)
 	if target == nil {
-		c.Runs = RunCount{Baseline: baseline.repeats}
+		c.Runs = RunCount{Baseline: len(baseline.repeats)}
 		c.base = measure(steps, 1, nil)
 		c.Steady = Pair{Baseline: c.base.pair()}
 		return
 	}
 	c.Labels[1] = target.Name
-	c.Runs = RunCount{baseline.repeats, target.repeats}
+	c.Runs = RunCount{len(baseline.repeats), len(target.repeats)}
 	others := target.phase(c.opt.Phase)
 	if c.opt.Match == MatchBatch {
 		c.match(&steps, &others)

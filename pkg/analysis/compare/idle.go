@@ -17,14 +17,6 @@ type attribution struct {
 // pending is the step of slices of which it is not known yet whether they are the open one's.
 const pending = noStep - 1
 
-// begin begins a slice.
-func (a *attribution) begin(s steps.Slice) {
-	k := a.Cut(s.Start, s.Place != steps.Outside)
-	if a.step = append(a.step[:k], s.Step); s.Place == steps.Pending {
-		a.step[k] = pending
-	}
-}
-
 // endStep settles whose the pending slices are.
 func (a *attribution) endStep(step int, owner steps.Owner) {
 	own := int32(noStep)
@@ -39,8 +31,8 @@ func (a *attribution) endStep(step int, owner steps.Owner) {
 }
 
 // addIdle adds what the idle time of the rank's steps, of which no more rows come, was
-// attributed to, as rows of some sections.
-func (r *rank) addIdle(sections []*idleNames) {
+// attributed to, as rows and in its steps.
+func (r *rank) addIdle() {
 	end := int64(never)
 	if w := r.walk.Window; w != nil {
 		end = w.End
@@ -56,20 +48,14 @@ func (r *rank) addIdle(sections []*idleNames) {
 			inter = s.Ns
 		}
 		between[k] += inter
-		for _, n := range sections {
+		for _, n := range r.shared.rows {
 			r.sections[n.section].at(n.of(s.Key)).add(k, s.Ns, inter, 0)
 		}
 	})
-	r.setInter(between)
-}
-
-// setInter sets the idle time between steps of each step.
-func (r *rank) setInter(ns []int64) {
-	all := stepList{Open: r.steps.Open}
-	steps := r.steps.Reader()
-	for k := range ns {
+	all, steps := stepList{Open: r.steps.Open}, r.steps.Reader()
+	for k := range between {
 		one := *steps.At(k)
-		one.inter = ns[k]
+		one.inter = between[k]
 		all.Append(one)
 	}
 	r.steps = all
@@ -79,7 +65,7 @@ func (r *rank) setInter(ns []int64) {
 type idleNames struct {
 	sites   *idle.Sites
 	section int
-	names   *names
+	names   *idle.Names
 	name    func(*idle.Sites, idle.Key) string
 	ids     []int32 // by key, one more than the number; 0: not yet known
 }
@@ -90,7 +76,7 @@ func (n *idleNames) of(k idle.Key) int32 {
 		n.ids = append(n.ids, make([]int32, max(64, len(n.ids)))...)
 	}
 	if n.ids[k] == 0 {
-		n.ids[k] = n.names.add(n.name(n.sites, k)) + 1
+		n.ids[k] = n.names.ID([]byte(n.name(n.sites, k))) + 1
 	}
 	return n.ids[k] - 1
 }
@@ -121,9 +107,6 @@ func bySite(sites *idle.Sites, k idle.Key) string {
 	}
 	return n.String()
 }
-
-// byCause names idle time by its cause.
-func byCause(sites *idle.Sites, k idle.Key) string { return sites.CauseName(k) }
 
 // callIn is a call in ranges as text.
 func callIn(call, ranges string) string {

@@ -95,9 +95,6 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	for section := range numSections {
 		s.rows[section] = s.items(section, s.keys(section, itself))
 	}
-	byClass := s.keys(kernels, func(name string) string { return s.run.class[name] })
-	delete(byClass, "") // calls, whose names are numbered with those of kernels
-	s.rows[classes] = s.items(classes, byClass)
 	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
 	s.rows[causeTimes] = s.items(causeTimes, causes)
 	waits := s.keys(waitTimes, itself)
@@ -160,18 +157,21 @@ var stepFigures = []struct {
 	{launchCalls, func(s *step, _ float64) float64 { return float64(s.work.Launches) }, 1},
 }
 
-// key is a name of a section, on all ranks.
-type key struct{ section, id int }
+// key is a name of a section, on all ranks of one run.
+type key struct{ run, section, id int }
 
 // keys are the names of a section, by what is made of them.
 func (s *side) keys(section int, of func(name string) string) map[string][]key {
 	keys := map[string][]key{}
-	for id, name := range s.run.names[section].list {
-		if len(s.now) > 0 && (section == operations || section >= idleTimes) {
-			name = renamed(name, s.now)
+	for run, one := range s.run.repeats {
+		for id := range one.names[section].Len() {
+			name := one.names[section].Text(int32(id))
+			if len(s.now) > 0 && (section == operations || section >= idleTimes) {
+				name = renamed(name, s.now)
+			}
+			name = of(name)
+			keys[name] = append(keys[name], key{run, section, id})
 		}
-		name = of(name)
-		keys[name] = append(keys[name], key{section, id})
 	}
 	return keys
 }
@@ -195,7 +195,7 @@ func (s *side) add(t *times, keys []key) (found bool) {
 	for _, key := range keys {
 		for k, r := range s.samples.c.ranks {
 			row := r.rank.sections[key.section].row(key.id)
-			if row == nil {
+			if row == nil || r.rank.run != key.run {
 				continue
 			}
 			at, once := s.samples.at[k], key.section >= idleTimes

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,16 +26,14 @@ type ProfileOptions struct {
 
 // profiler makes a profile of the batches that it is shown.
 type profiler struct {
-	header *event.Header
-	run    *Run        // without ranks until the end
-	busy   uint32      // the bits of the kinds that are GPU activity
-	ranks  []*rank     // in the order of their first row
-	sites  *idle.Sites // of all ranks, which share names
-	// markers are those that steps were found by, nil for the presets.
-	markers *marker.Set
+	header  *event.Header
+	run     *Run         // without ranks until the end
+	busy    uint32       // the bits of the kinds that are GPU activity
+	ranks   []*rank      // in the order of their first row
+	sites   *idle.Sites  // of all ranks, which share names
+	markers *marker.Set  // that steps were found by, nil for the presets
 	rows    []*idleNames // of the sections of idle time
 	waits   *idleNames   // of the section of waits
-	class   classNames   // of kernels
 }
 
 // Profile reads the stream to its end and returns its profile.
@@ -73,23 +72,22 @@ func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
-	p.run = &Run{Name: opt.Name, Method: h.Isolation.Method, marker: h.Isolation.Marker, why: opt.Why, missing: unrecorded(h), workload: h.Workload(), repeats: 1, names: newSections(), store: newStore(opt.Memory)}
-	p.waits = &idleNames{sites: p.sites, section: waitTimes, names: p.run.names[waitTimes], name: byCause}
-	p.divide(idleTimes, bySite)
-	if p.run.why {
-		p.divide(whyTimes, byWhy)
+	r := newRun(opt.Memory)
+	p.run = r
+	r.Name, r.Method, r.marker, r.why, r.workload = cmp.Or(opt.Name, fileNames(h)), h.Isolation.Method, h.Isolation.Marker, opt.Why, h.Workload()
+	r.Ranges, r.calls, r.Warnings = h.Rows(event.NVTX) > 0, h.Rows(event.API) > 0, h.Warnings()
+	for i := range h.Reports {
+		r.missing = unite(r.missing, idle.Unrecorded(h, h.Reports[i].Ranks))
 	}
-	p.run.Ranges, p.run.calls = h.Rows(event.NVTX) > 0, h.Rows(event.API) > 0
-	if p.run.Name == "" {
-		p.run.Name = fileNames(h)
+	divide := func(section int, name func(*idle.Sites, idle.Key) string) *idleNames {
+		return &idleNames{sites: p.sites, section: section, names: r.names[section], name: name}
 	}
-	p.run.Warnings = append(p.run.Warnings, h.Warnings()...)
+	p.waits = divide(waitTimes, (*idle.Sites).CauseName)
+	p.rows = append(p.rows, divide(idleTimes, bySite))
+	if r.why {
+		p.rows = append(p.rows, divide(whyTimes, byWhy))
+	}
 	return p, nil
-}
-
-// divide makes rows of idle time, by name, in a section.
-func (p *profiler) divide(section int, name func(*idle.Sites, idle.Key) string) {
-	p.rows = append(p.rows, &idleNames{sites: p.sites, section: section, names: p.run.names[section], name: name})
 }
 
 // markersOf returns the markers that steps were found by, nil for the presets.
@@ -122,7 +120,7 @@ func (p *profiler) add(b *event.Batch) error {
 		if err := p.rank(id).walk.Add(b, i, j); err != nil {
 			return err
 		}
-		return idle.Kept(p.run.store.Store)
+		return p.run.kept()
 	})
 }
 
@@ -134,8 +132,7 @@ func (p *profiler) rank(id int32) *rank {
 			return p.ranks[k]
 		}
 	}
-	r := newRank(p.header, id, p.busy, p.sites, p.markers, &p.class, p.run)
-	r.waits = p.waits
+	r := p.newRank(id)
 	p.ranks = append(p.ranks, r)
 	return r
 }
@@ -143,17 +140,14 @@ func (p *profiler) rank(id int32) *rank {
 // end ends the profile and returns it.
 func (p *profiler) end() (*Run, error) {
 	for _, r := range p.ranks {
-		r.finish(p.rows)
+		r.finish()
 	}
 	p.divideWaits()
 	for _, r := range p.ranks {
 		r.seal()
-		p.run.ranks = append(p.run.ranks, r.profile())
+		p.run.ranks = append(p.run.ranks, r.profile)
 	}
-	p.run.names[operations] = namesOf(p.sites.Ranges)
-	p.run.names[kernels] = namesOf(p.sites.Names)
-	p.run.names[calls] = p.run.names[kernels]
-	p.run.class = p.class.texts(p.run.names[kernels].list)
+	p.run.names[operations], p.run.names[kernels], p.run.names[calls] = p.sites.Ranges, p.sites.Names, p.sites.Names
 	p.run.settle()
-	return p.run, idle.Kept(p.run.store.Store)
+	return p.run, p.run.kept()
 }

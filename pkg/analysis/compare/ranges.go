@@ -22,12 +22,6 @@ type gpu struct {
 	log *collective.Log
 }
 
-// add adds the span [t, e). Spans come in the order of their start.
-func (d *gpu) add(t, e int64) { d.closed += d.busy.Add(t, e) }
-
-// until is the busy time before t, which is not before the last span's start.
-func (d *gpu) until(t int64) int64 { return d.closed + d.busy.Until(t) }
-
 // open is a range that has not ended.
 type open struct {
 	start, end int64

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/names/marker"
 	spans "github.com/hostbound/hostbound/pkg/stat"
 	steps "github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -56,38 +55,31 @@ const unknown = -1
 // rank is what is known of one rank after the rows so far. It is a
 // step.Accumulator: the walker tells what step the rows belong to.
 type rank struct {
-	id   int32
-	busy uint32
-	walk *steps.Walker
+	*profile // what is left of it
+	shared   *profiler
+	walk     *steps.Walker
 
-	gpus []gpu // in the order of their first activity
-	gpu  int   // index of that of the last GPU row
-	due  int64 // when the next range closes
+	devices []gpu // in the order of their first activity
+	last    int   // index of that of the last GPU row
+	due     int64 // when the next range closes
 
 	idle    attribution
-	sites   *idle.Sites
 	segment int64       // start of the open one
 	now     steps.Slice // under way
 	began   int64       // busy time before it
 	pending int64       // busy time in pending slices
-	steps   stepList
 
-	opens    opens                // ranges
-	sections [numSections]section // rows by the number of their name
-	store    *store               // that these are in
-	class    *classNames          // of kernels
-
-	waits *idleNames    // causes of waits in collectives
+	opens opens         // ranges
 	near  *steps.Cursor // at the step of the last wait
 }
 
-// newRank returns a rank of the stream that h describes, of which nothing was
-// observed.
-func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers *marker.Set, class *classNames, run *Run) *rank {
-	r := &rank{id: id, busy: busy, due: never, opens: opens{threads: map[int64][]*open{}}, sites: sites, segment: none, sections: sectionsIn(run.store), store: run.store, class: class}
-	r.idle.Rank = idle.NewRank(sites, idle.Options{
-		BusyAll: busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: markers,
-		Why: run.why, OSCalls: h.Records(event.OS, id), Store: run.store.Store,
+// newRank returns a rank of the stream, of which nothing was observed.
+func (p *profiler) newRank(id int32) *rank {
+	h := p.header
+	r := &rank{profile: p.run.newProfile(id), shared: p, due: never, opens: opens{threads: map[int64][]*open{}}, segment: none}
+	r.idle.Rank = idle.NewRank(p.sites, idle.Options{
+		BusyAll: p.busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: p.markers,
+		Why: p.run.why, OSCalls: h.Records(event.OS, id), Store: p.run.store,
 	})
 	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{Work: true}, r)
@@ -97,7 +89,10 @@ func newRank(h *event.Header, id int32, busy uint32, sites *idle.Sites, markers 
 // Begin begins a slice.
 func (r *rank) Begin(s steps.Slice) {
 	r.now = s
-	r.idle.begin(s)
+	k := r.idle.Cut(s.Start, s.Place != steps.Outside)
+	if r.idle.step = append(r.idle.step[:k], s.Step); s.Place == steps.Pending {
+		r.idle.step[k] = pending
+	}
 }
 
 // End credits the busy time of a slice that ends at t.
@@ -121,8 +116,8 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 	r.idle.Step(b.Start.Values[i], b.End.Values[i])
 	if s := r.walk.Steps.Last(); r.walk.Segments[s.Segment].Steps == 1 {
 		r.segment = s.Start
-		for k := range r.gpus {
-			r.gpus[k].log.Segment(s.Start)
+		for k := range r.devices {
+			r.devices[k].log.Segment(s.Start)
 		}
 	}
 }
@@ -179,21 +174,21 @@ func (r *rank) stepOf(b *event.Batch, i int) int32 {
 
 // observeGPU observes a kernel, a whole-graph row, a copy or a memset.
 func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
-	name := int32(-1)
-	if e > t && r.busy>>uint32(kind)&1 != 0 {
+	name, class := int32(-1), event.Class(event.Other)
+	if c, ok := b.Class.Get(i); ok {
+		class = c
+	}
+	if e > t && r.shared.busy>>uint32(kind)&1 != 0 {
 		var a idle.Activity
 		r.idle.Read(b, i, &a)
 		name = a.Name
 		d := r.idle.Activity(&a)
-		if r.gpu >= len(r.gpus) || r.gpus[r.gpu].device != a.Device {
-			r.gpu = r.findGPU(a.Device)
+		if r.last >= len(r.devices) || r.devices[r.last].device != a.Device {
+			r.last = r.findGPU(a.Device)
 		}
-		r.gpus[r.gpu].add(t, e)
-		class := event.Class(event.Other)
-		if c, ok := b.Class.Get(i); ok {
-			class = c
-		}
-		r.observeCollective(&r.gpus[r.gpu], d, &a, class)
+		g := &r.devices[r.last]
+		g.closed += g.busy.Add(t, e)
+		r.observeCollective(g, d, &a, class)
 	}
 	if kind.IsCopy() {
 		return
@@ -204,39 +199,34 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	}
 	s := r.steps.Last()
 	s.gpu += e - t
-	class := event.Other
-	if kind == event.Graph {
-		class = graphClass
-	}
-	if kind == event.Kernel {
-		if c, ok := b.Class.Get(i); ok && c < event.Other {
-			class = c
-		}
-	}
 	if name < 0 {
-		name = r.sites.Names.Of(&b.Name, i)
+		name = r.shared.sites.Names.Of(&b.Name, i)
+	}
+	number := int32(min(class, event.Other))
+	if kind == event.Graph {
+		number = graphClass
 	}
 	r.sections[kernels].at(name).add(k, e-t, 0, 0)
-	r.class.see(name, class)
+	r.sections[classes].at(number).add(k, e-t, 0, 0)
 }
 
 // findGPU returns the index of a device, which may be a new one.
 func (r *rank) findGPU(device int32) int {
-	for k := range r.gpus {
-		if r.gpus[k].device == device {
+	for k := range r.devices {
+		if r.devices[k].device == device {
 			return k
 		}
 	}
-	r.gpus = append(r.gpus, gpu{device: device, busy: spans.Empty, log: collective.NewLog(r.store.Store)})
-	return len(r.gpus) - 1
+	r.devices = append(r.devices, gpu{device: device, busy: spans.Empty, log: collective.NewLog(r.shared.run.store)})
+	return len(r.devices) - 1
 }
 
 // busyUntil is the busy time before t over all GPUs. No GPU row that was taken
 // starts after t, and all that start before were.
 func (r *rank) busyUntil(t int64) int64 {
 	sum := int64(0)
-	for k := range r.gpus {
-		sum += r.gpus[k].until(t)
+	for k := range r.devices {
+		sum += r.devices[k].closed + r.devices[k].busy.Until(t)
 	}
 	return sum
 }
@@ -257,26 +247,29 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 // closeRanges closes the ranges that end at t or before, in the order of their ends.
 func (r *rank) closeRanges(t int64) {
 	for r.opens.next() <= t {
-		r.closeRange()
+		if o := r.opens.pop(); o.step != noStep {
+			span := o.end - o.start
+			r.sections[operations].at(o.name).add(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
+		}
 	}
 	r.due = r.opens.next()
 }
 
-// closeRange closes the range that ends first.
-func (r *rank) closeRange() {
-	o := r.opens.pop()
-	if o.step == noStep {
-		return
-	}
-	span := o.end - o.start
-	r.sections[operations].at(o.name).add(o.step, span, span-o.covered, r.busyUntil(o.end)-o.hidden)
-}
-
-// finish observes the end of the rank's rows, of which the idle time goes to some sections.
-func (r *rank) finish(sections []*idleNames) {
+// finish observes the end of the rank's rows, but for waits in collectives.
+func (r *rank) finish() {
 	r.walk.Finish()
 	r.idle.Close()
-	r.addIdle(sections)
+	r.addIdle()
 	r.idle = attribution{}
 	r.closeRanges(never - 1)
+	if r.gpus = len(r.devices); r.gpus > 0 {
+		r.device = r.devices[0].device
+	}
+	if w := r.walk.Window; w != nil {
+		r.size, r.unlike = w.CommonSize, w.UnlikeMarkers
+	}
+	for _, k := range r.walk.Steady() {
+		r.steady = append(r.steady, int32(k))
+	}
+	r.benchmark(r.walk.BenchmarkSteps())
 }

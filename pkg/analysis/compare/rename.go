@@ -9,8 +9,8 @@ import (
 // renames are the names in b of operations of a: those that only a has, of which one name alone that
 // only b has is like it, and it like that alone.
 func renames(a, b *Run) map[string]string {
-	x, y := a.names[operations], b.names[operations]
-	gone, fresh, now := x.without(y), y.without(x), map[string]string{}
+	x, y, now := a.ranges(), b.ranges(), map[string]string{}
+	gone, fresh := without(x, y), without(y, x)
 	for _, name := range gone {
 		if n := only(fresh, name); n != "" && only(gone, n) == name {
 			now[name] = n
@@ -19,9 +19,25 @@ func renames(a, b *Run) map[string]string {
 	return now
 }
 
+// ranges are the names of operations.
+func (r *Run) ranges() map[string]bool {
+	all := map[string]bool{}
+	for _, one := range r.repeats {
+		for id := range one.names[operations].Len() {
+			all[one.names[operations].Text(int32(id))] = true
+		}
+	}
+	return all
+}
+
 // without are the names that others lack.
-func (n *names) without(others *names) []string {
-	return slices.DeleteFunc(slices.Clone(n.list), func(name string) bool { _, has := others.ids[name]; return has })
+func without(names, others map[string]bool) (list []string) {
+	for name := range names {
+		if !others[name] {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // only is the name like another one, "" where there is none or there are several.

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 )
 
@@ -26,8 +25,7 @@ func Join(runs []*Run) (*Run, error) {
 	if len(runs) == 1 {
 		return first, nil
 	}
-	all := &Run{Method: first.Method, marker: first.marker, why: first.why, missing: first.missing, workload: first.workload, repeats: len(runs)}
-	all.names, all.class = newSections(), map[string]string{}
+	all := &Run{Method: first.Method, marker: first.marker, why: first.why, missing: first.missing, workload: first.workload, repeats: runs}
 	var titles []string
 	for k, r := range runs {
 		if err := first.repeatable(r); err != nil {
@@ -39,8 +37,10 @@ func Join(runs []*Run) (*Run, error) {
 		for _, w := range r.Warnings {
 			all.Warnings = append(all.Warnings, r.Name+": "+w)
 		}
-		maps.Copy(all.class, r.class)
-		all.adopt(r, k)
+		for _, p := range r.ranks {
+			p.run = k
+		}
+		all.ranks = append(all.ranks, r.ranks...)
 	}
 	all.Name = strings.Join(titles, " + ")
 	return all, nil
@@ -61,43 +61,4 @@ func (r *Run) repeatable(other *Run) error {
 		return fmt.Errorf("runs of one side must be recorded the same way: only one of %s and %s has CUDA API calls", r.Name, other.Name)
 	}
 	return nil
-}
-
-// adopt takes over the ranks of a run, which becomes number k.
-func (r *Run) adopt(other *Run, k int) {
-	for s := range r.names {
-		number := make([]int32, len(other.names[s].list))
-		for id, text := range other.names[s].list {
-			number[id] = r.names[s].add(text)
-		}
-		for _, p := range other.ranks {
-			p.sections[s] = p.sections[s].renumbered(number)
-		}
-	}
-	for _, p := range other.ranks {
-		p.run = k
-		r.ranks = append(r.ranks, p)
-	}
-}
-
-// renumbered returns the section with other numbers for its names.
-func (s section) renumbered(number []int32) section {
-	to := section{store: s.store}
-	for id := range s.rows {
-		r := s.row(id)
-		if r == nil {
-			continue
-		}
-		to.at(number[id]).merge(r)
-	}
-	return to
-}
-
-// merge takes over the entries of another row: several names may have become one.
-func (r *row) merge(other *row) {
-	if r.log.Len() == 0 {
-		*r = *other
-		return
-	}
-	other.each(func(e entry) { r.log.Add(int64(e.step), e.count, e.ns, e.self, e.hidden) })
 }

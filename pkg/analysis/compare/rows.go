@@ -1,11 +1,6 @@
 package compare
 
-import (
-	"cmp"
-	"runtime"
-
-	"github.com/hostbound/hostbound/pkg/trace/spill"
-)
+import "github.com/hostbound/hostbound/pkg/trace/spill"
 
 // row is what one name of one rank cost, step after step. Steps in which the name
 // does not occur have no entry; a step may have several, which add up.
@@ -93,32 +88,13 @@ func (s *section) row(id int) *row {
 }
 
 // seal ends all rows of a rank.
-func (r *rank) seal() {
-	for s := range r.sections {
-		for k := range r.sections[s].rows {
-			if row := &r.sections[s].rows[k]; row.log != nil {
+func (p *profile) seal() {
+	for _, s := range p.sections {
+		for k := range s.rows {
+			if row := &s.rows[k]; row.log != nil {
 				row.flush()
 				row.log.Seal()
 			}
 		}
 	}
-}
-
-// store is where the rows of a run are. Memory and file are given back when no rank refers
-// to it any more, or by Close.
-type store struct{ *spill.Store }
-
-// newStore returns a store with so much memory, 0 for DefaultMemory.
-func newStore(memory int64) *store {
-	s := &store{spill.NewStore(cmp.Or(memory, DefaultMemory))}
-	runtime.AddCleanup(s, func(s *spill.Store) { s.Close() }, s.Store)
-	return s
-}
-
-// sectionsIn returns sections without rows that are in a store.
-func sectionsIn(s *store) (all [numSections]section) {
-	for k := range all {
-		all[k].store = s.Store
-	}
-	return all
 }

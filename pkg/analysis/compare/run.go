@@ -1,12 +1,15 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // Run is the profile of one run: per-step samples of all that can be compared.
@@ -26,11 +29,19 @@ type Run struct {
 	missing []idle.Missing // what there is no record of for that
 
 	workload string     // the header's: event.Training, event.Diffusion or ""
-	repeats  int        // how many runs of one version these are, at least 1
 	ranks    []*profile // those with steps, by run and number
-	names    [numSections]*names
-	class    map[string]string // of kernels, by name
-	store    *store            // nil of runs that were put together: each has its own
+	names    [numSections]*idle.Names
+	store    *spill.Store
+	repeats  []*Run // of one version that this is put together of: itself where it is one
+}
+
+// newRun returns a run without ranks. Its memory, so many bytes of it, and its file are given
+// back when nothing refers to it any more, or by Close.
+func newRun(memory int64) *Run {
+	r := &Run{names: newNames(), store: spill.NewStore(cmp.Or(memory, DefaultMemory))}
+	r.repeats = []*Run{r}
+	runtime.AddCleanup(r, func(s *spill.Store) { s.Close() }, r.store)
+	return r
 }
 
 // profile is what is left of a rank.
@@ -43,36 +54,27 @@ type profile struct {
 	steps    stepList
 	steady   []int32 // indices of steps
 	sections [numSections]section
-	store    *store // that these are in
-	from, to int    // the steps of the benchmark segment
-	counts   bool   // numbers of requests are known in the benchmark segment
-	unlike   bool   // steps are not those that markers show
+	from, to int  // the steps of the benchmark segment
+	counts   bool // numbers of requests are known in the benchmark segment
+	unlike   bool // steps are not those that markers show
 }
 
-// profile returns what is left of a rank whose rows have ended.
-func (r *rank) profile() *profile {
-	p := r.measured(r.walk.BenchmarkSteps())
-	if w := r.walk.Window; w != nil {
-		p.size, p.unlike = w.CommonSize, w.UnlikeMarkers
-	}
-	for _, k := range r.walk.Steady() {
-		p.steady = append(p.steady, int32(k))
+// newProfile returns what is known of a rank of the run before its rows.
+func (r *Run) newProfile(id int32) *profile {
+	p := &profile{id: id}
+	for k := range p.sections {
+		p.sections[k].store = r.store
 	}
 	return p
 }
 
-// measured returns the profile of a rank of which the steps from and to are the
-// benchmark segment.
-func (r *rank) measured(from, to int) *profile {
-	p := &profile{id: r.id, gpus: len(r.gpus), steps: r.steps, sections: r.sections, store: r.store, from: from, to: to}
-	if len(r.gpus) > 0 {
-		p.device = r.gpus[0].device
-	}
+// benchmark is told which steps are the benchmark segment.
+func (p *profile) benchmark(from, to int) {
+	p.from, p.to = from, to
 	steps := p.steps.Reader()
 	for k := from; k < to && !p.counts; k++ {
 		p.counts = steps.At(k).ctx != unknown
 	}
-	return p
 }
 
 // settle puts the ranks in order and leaves out those without steps.
@@ -90,16 +92,16 @@ func (r *Run) settle() {
 // that.
 func (r *Run) Close() error {
 	var errs []error
-	for _, p := range r.ranks {
-		errs = append(errs, p.store.Close())
+	for _, one := range r.repeats {
+		errs = append(errs, one.store.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// kept returns an error where the store of any of its ranks has failed.
+// kept returns an error where the store of any of its repeats has failed.
 func (r *Run) kept() error {
-	for _, p := range r.ranks {
-		if err := idle.Kept(p.store.Store); err != nil {
+	for _, one := range r.repeats {
+		if err := idle.Kept(one.store); err != nil {
 			return err
 		}
 	}

@@ -33,54 +33,48 @@ type RankSamples struct {
 	Kernels, Calls map[string][]float64
 }
 
-// FromSamples returns the profile of such a run.
+// FromSamples returns the profile of such a run, to the nanosecond. All of its steps are whole,
+// and those with the most generation requests are steady.
 func FromSamples(s Samples) *Run {
-	run := &Run{Name: s.Name, Method: "samples", Ranges: true, calls: true, repeats: 1, names: newSections(), store: newStore(0)}
+	run := newRun(0)
+	run.Name, run.Method, run.Ranges, run.calls = s.Name, "samples", true, true
 	for id := range s.Ranks {
-		r := &rank{id: int32(id), gpus: make([]gpu, 1), sections: sectionsIn(run.store), store: run.store}
-		r.fromSamples(&s.Ranks[id], int32(s.Gen), &run.names)
-		run.ranks = append(run.ranks, r.sampled())
+		p, r, most := run.newProfile(int32(id)), &s.Ranks[id], int32(unknown)
+		p.gpus = 1
+		for i := range r.Wall {
+			one := r.step(i, int32(s.Gen))
+			most = max(most, one.gen)
+			p.steps.Append(one)
+		}
+		for section, of := range map[int]map[string][]float64{operations: r.Operations, kernels: r.Kernels, calls: r.Calls} {
+			for _, name := range slices.Sorted(maps.Keys(of)) {
+				row := p.sections[section].at(run.names[section].ID([]byte(name)))
+				for i, v := range of[name] {
+					row.add(int32(i), nanoseconds(v), nanoseconds(v), 0)
+				}
+			}
+		}
+		p.seal()
+		p.benchmark(0, p.steps.Len())
+		p.steady = p.of(func(s *step) bool { return s.gen == most })
+		run.ranks = append(run.ranks, p)
 	}
 	run.settle()
 	return run
 }
 
-// sampled returns the profile of a rank whose steps are samples: all are whole, and
-// those with the most generation requests are steady.
-func (r *rank) sampled() *profile {
-	p := r.measured(0, r.steps.Len())
-	most, steps := int32(unknown), r.steps.Reader()
-	for i := range r.steps.Len() {
-		most = max(most, steps.At(i).gen)
+// step is step i.
+func (s *RankSamples) step(i int, gen int32) step {
+	if s.Gens != nil {
+		gen = int32(s.Gens[i])
 	}
-	p.steady = p.of(func(s *step) bool { return s.gen == most })
-	return p
-}
-
-// fromSamples fills a rank with the samples of all its steps, to the nanosecond.
-func (r *rank) fromSamples(s *RankSamples, gen int32, names *[numSections]*names) {
-	for i := range s.Wall {
-		one := step{period: nanoseconds(s.Wall[i]), extent: nanoseconds(s.Duration[i]), gen: gen}
-		if s.Gens != nil {
-			one.gen = int32(s.Gens[i])
-		}
-		if one.phase = event.Generation; one.gen < 0 {
-			one.ctx, one.gen, one.phase = unknown, unknown, event.Unknown
-		}
-		one.busy = nanoseconds(s.Busy[i])
-		one.inter = min(max(0, one.period-one.extent), one.period-one.busy)
-		one.gpu, one.work.Loose = one.busy, int32(len(s.Kernels))
-		r.steps.Append(one)
+	one := step{period: nanoseconds(s.Wall[i]), extent: nanoseconds(s.Duration[i]), busy: nanoseconds(s.Busy[i]), gen: gen, phase: event.Generation}
+	if gen < 0 {
+		one.ctx, one.gen, one.phase = unknown, unknown, event.Unknown
 	}
-	for section, of := range map[int]map[string][]float64{operations: s.Operations, kernels: s.Kernels, calls: s.Calls} {
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			row := r.sections[section].at(names[section].add(name))
-			for i, v := range of[name] {
-				row.add(int32(i), nanoseconds(v), nanoseconds(v), 0)
-			}
-		}
-	}
-	r.seal()
+	one.inter = min(max(0, one.period-one.extent), one.period-one.busy)
+	one.gpu, one.work.Loose = one.busy, int32(len(s.Kernels))
+	return one
 }
 
 // nanoseconds rounds a time in us.

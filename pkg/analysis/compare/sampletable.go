@@ -82,7 +82,7 @@ func newSampleTable(c choice, longer float64) *sampleTable {
 // stat.MaxBins bins of neighbours; of several runs each is one bin, as runs differ from
 // each other more than their steps show.
 func (s *sampleTable) putInBins() {
-	s.runs = max(1, s.c.run.repeats)
+	s.runs = len(s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)
 	for k := range s.at {
 		run := s.c.ranks[k].rank.run

@@ -19,7 +19,7 @@ const (
 func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class event.Class) {
 	if r.idle.EndedGap() && d.GapStart >= r.segment {
 		for p := range r.idle.LastGap() {
-			g.log.Idle(collective.Key(r.waits.of(p.Key)), p.Ns)
+			g.log.Idle(collective.Key(r.shared.waits.of(p.Key)), p.Ns)
 		}
 	}
 	if a.Kind != event.Kernel || !class.IsCollective() {
@@ -42,10 +42,10 @@ func (r *rank) kind(step int32) int64 {
 // lanes are the GPUs with collectives, and their ranks.
 func (p *profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	for _, r := range p.ranks {
-		for k := range r.gpus {
-			if log := r.gpus[k].log; log.Len() > 0 {
+		for k := range r.devices {
+			if log := r.devices[k].log; log.Len() > 0 {
 				log.Seal()
-				l := collective.NewLane(p.header, r.id, r.gpus[k].device, log, p.sites.Names.Text)
+				l := collective.NewLane(p.header, r.id, r.devices[k].device, log, p.sites.Names.Text)
 				l.Kind = r.kind
 				lanes, of = append(lanes, l), append(of, r)
 			}
@@ -71,15 +71,6 @@ func (p *profiler) divideWaits() {
 	if c := m.Coverage(); c.Doubt() != "" {
 		p.run.Warnings = append(p.run.Warnings, c.Doubt())
 	}
-}
-
-// waitNames are the causes of waits as a section, of which the first are those that are no idle
-// time.
-func waitNames() *names {
-	n := newNames()
-	n.add(imbalance)
-	n.add(waitsUnknown)
-	return n
 }
 
 // addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.

@@ -8,16 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
-
-// unrecorded says what the reports that a header describes lack of the threads of ranks.
-func unrecorded(h *event.Header) (missing []idle.Missing) {
-	for i := range h.Reports {
-		missing = unite(missing, idle.Unrecorded(h, h.Reports[i].Ranks))
-	}
-	return missing
-}
 
 // unite returns what either of two runs lacks.
 func unite(a, b []idle.Missing) []idle.Missing {
