@@ -135,7 +135,7 @@ type Rows struct {
 	// Wait is the time that GPUs wait in collectives for a late rank, by cause of what that
 	// rank did; Held is idle time and these waits together, by cause. Busy time is work and
 	// waits; both lists are empty where nobody waits.
-	Wait []WaitRow `json:"wait"`
+	Wait []IdleRow `json:"wait"`
 	Held []IdleRow `json:"idle_and_wait"`
 }
 
@@ -154,7 +154,6 @@ type Answer struct {
 	OtherModel  string         `json:"other_model,omitempty"`
 	Explanation []string       `json:"explanation"`
 	Mitigations []string       `json:"mitigations"`
-	Renames     []struct{}     `json:"renames"` // empty: a key of diff/3 that the form keeps
 	Handoff     report.Handoff `json:"optimization_handoff"`
 	Warnings    []string       `json:"warnings"`
 }
@@ -169,8 +168,6 @@ type Comparison struct {
 	Rows
 	// NoiseFloor is that of the wall time.
 	NoiseFloor *float64 `json:"noise_floor_us"`
-	// Phases is empty, a key of diff/3 that the form keeps: Options.Phase compares others.
-	Phases map[string]struct{} `json:"phases"`
 	// Runs is how many runs each side has.
 	Runs   RunCount `json:"runs"`
 	Method Method   `json:"method"`

@@ -41,7 +41,7 @@ func (o *Options) complete() {
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	opt.complete()
 	c := &Comparison{
-		opt: opt, Phases: map[string]struct{}{},
+		opt: opt,
 		Method: Method{
 			Phase: opt.Phase, Match: opt.Match, Level: stat.Level, Alpha: alpha, Control: "discovery", Scope: opt.Phase + " steps",
 			Duration: bounds[baseline.Method][0], Gap: bounds[baseline.Method][1],
@@ -49,7 +49,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		},
 		Answer: Answer{
 			Comparable: true, Conclusion: None,
-			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Renames: []struct{}{}, Warnings: []string{},
+			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Warnings: []string{},
 		},
 	}
 	c.measure(baseline, target)

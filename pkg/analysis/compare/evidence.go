@@ -35,9 +35,9 @@ func (t *tester) compareRows() {
 	t.Causes = t.idleRows(causeTimes)
 	t.Idle = t.idleRows(idleTimes)
 	t.compareWhys()
-	t.Wait, t.Held = []WaitRow{}, []IdleRow{}
+	t.Wait, t.Held = []IdleRow{}, []IdleRow{}
 	if t.hasWaits() {
-		t.Wait = t.waitRows()
+		t.Wait = t.idleRows(waitTimes)
 		t.Held = t.idleRows(heldTimes)
 		t.Summary = append(t.Summary, figure(waitTime), figure(workTime), figure(hostHeld), figure(imbalanceTime))
 	}

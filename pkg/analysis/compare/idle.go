@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -116,8 +117,9 @@ func callIn(call, ranges string) string {
 	return call + " in " + ranges
 }
 
-// IdleRow is idle time of one cause at one site, or of one cause and why. All such rows
-// add up to the idle time of a step.
+// IdleRow is idle time of one cause at one site, or of one cause and why, or time that GPUs wait
+// in collectives, by what the late rank did meanwhile. All rows of a kind add up to the idle time,
+// or the wait, of a step.
 type IdleRow struct {
 	Row
 	// Cause is what GPUs waited for, Site where that arose, nil where it has none.
@@ -128,7 +130,7 @@ type IdleRow struct {
 	// did; nil for rows by site, and where it does not apply.
 	Why    *string `json:"why,omitempty"`
 	Holder *string `json:"holder,omitempty"`
-	// InStep and InterStep are the parts of it within steps and between them.
+	// InStep and InterStep are the parts of it within steps and between them, null of waits.
 	InStep    *Part `json:"in_step"`
 	InterStep *Part `json:"inter_step"`
 }
@@ -142,12 +144,8 @@ func (t *tester) idleRows(section int) []IdleRow {
 			InterStep: r.Self, InStep: r.Exposed, Cause: n.cause,
 			Site: report.OrNull(n.site), Why: report.OrNull(n.why), Holder: report.OrNull(n.holder),
 		}
-		r.Self, r.Exposed, r.Name = nil, nil, n.cause
-		for _, part := range []string{n.site, n.why, n.holder} {
-			if part != "" {
-				r.Name += ": " + part
-			}
-		}
+		parts := slices.DeleteFunc([]string{n.cause, n.site, n.why, n.holder}, func(part string) bool { return part == "" })
+		r.Self, r.Exposed, r.Name = nil, nil, strings.Join(parts, ": ")
 		one.Row = r
 		rows = append(rows, one)
 	}

@@ -99,7 +99,7 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	s.rows[causeTimes] = s.items(causeTimes, causes)
 	waits := s.keys(waitTimes, itself)
 	s.measureParts(causes, waits)
-	if s.waits() {
+	if len(s.rows[waitTimes]) > 0 {
 		for cause, keys := range waits {
 			causes[cause] = append(causes[cause], keys...)
 		}

@@ -178,7 +178,7 @@ func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 	if s.runs == 1 {
 		return s.est.Mean(numbers(x))
 	}
-	return s.repeated(numbers(x))
+	return s.ofRuns(numbers(x))
 }
 
 // steps goes through the samples: the number of each and its step, which is there until the
@@ -233,22 +233,13 @@ func (s *sampleTable) largest(x []float64) []float64 {
 	return y
 }
 
-// perRun estimates a figure as the mean of what it is in each of several runs; of one run no
-// more is known than what it is there.
-func (s *sampleTable) perRun(figure func(run int) float64) stat.Estimate {
-	u := make([]float64, s.runs)
-	for run := range u {
-		u[run] = figure(run)
-	}
-	if s.runs == 1 {
-		return stat.Constant(u[0], s.bins, float64(s.slots))
-	}
-	return s.repeated(u)
-}
-
-// repeated estimates the mean of what a figure is in each of several runs.
-func (s *sampleTable) repeated(x []float64) stat.Estimate {
+// ofRuns estimates the mean of what a figure is in each of several runs; of one run no more is
+// known than what it is there.
+func (s *sampleTable) ofRuns(x []float64) stat.Estimate {
 	mean := stat.Mean(x)
+	if s.runs == 1 {
+		return stat.Constant(mean, s.bins, float64(s.slots))
+	}
 	u := make([]float64, len(x))
 	for run := range u {
 		u[run] = (x[run] - mean) / float64(len(x))

@@ -41,21 +41,20 @@ type RareEvents struct {
 // quantileRow compares quantiles of a figure of each step, 1 being the maximum.
 func (t *tester) quantileRow(name string, p float64, of func(*side) *stat.Sequence) Row {
 	x := of(t.base)
-	r := Row{Name: name, Baseline: t.base.samples.quantile(x, p)}
+	v := t.base.samples.quantile(x, p)
+	r := Row{Name: name, Baseline: number(v.Mean)}
 	if t.target == nil {
 		return r
 	}
 	y := of(t.target)
-	r.Target = t.target.samples.quantile(y, p)
-	if r.Baseline == nil || r.Target == nil {
+	w := t.target.samples.quantile(y, p)
+	if r.Target = number(w.Mean); r.Baseline == nil || r.Target == nil {
 		return r
 	}
 	d := stat.Unknown(*r.Target - *r.Baseline)
-	a, b := t.base.samples, t.target.samples
 	switch {
 	case !t.Comparable:
-	case a.runs > 1 || b.runs > 1:
-		v, w := a.quantileOfRuns(x, p), b.quantileOfRuns(y, p)
+	case len(t.base.run.repeats)+len(t.target.run.repeats) > 2:
 		d = stat.Compare(&v, &w)
 	default:
 		d = t.compareQuantiles(x, y, p)
@@ -87,21 +86,16 @@ func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Differenc
 	return d
 }
 
-// quantile is a quantile of what is in ns, in us, nil where it is nowhere; of several runs the
-// mean of those of each.
-func (s *sampleTable) quantile(x *stat.Sequence, p float64) *float64 {
-	return number(s.quantileOfRuns(x, p).Mean)
-}
-
-// quantileOfRuns estimates a quantile, in us, from what it is in each run.
-func (s *sampleTable) quantileOfRuns(x *stat.Sequence, p float64) stat.Estimate {
-	return s.perRun(func(run int) float64 {
-		one := x
-		if s.runs > 1 {
-			one = &stat.Sequence{Bins: x.Bins[run : run+1]}
-		}
-		return stat.Quantile(one.Sorted(), p) * us
-	})
+// quantile estimates a quantile of what is in ns, in us, from what it is in each run.
+func (s *sampleTable) quantile(x *stat.Sequence, p float64) stat.Estimate {
+	if s.runs == 1 {
+		return s.ofRuns([]float64{stat.Quantile(x.Sorted(), p) * us})
+	}
+	var each []float64
+	for _, bin := range x.Bins {
+		each = append(each, stat.Quantile(slices.Sorted(slices.Values(bin)), p)*us)
+	}
+	return s.ofRuns(each)
 }
 
 // rareRows compares what happens in few steps.
@@ -143,7 +137,7 @@ func (t *tester) rareRow(name string) Rare {
 	}
 	d := stat.Unknown(0)
 	if a, b := t.base.samples, t.target.samples; a.runs > 1 || b.runs > 1 {
-		v, w := a.rateOfRuns(r.Baseline.marks), b.rateOfRuns(r.Target.marks)
+		v, w := a.rate(r.Baseline.marks), b.rate(r.Target.marks)
 		d = stat.Compare(&v, &w)
 	} else {
 		d = stat.CompareEvents(r.Baseline.marks, r.Target.marks, a.est.Together(r.Baseline.marks, r.Target.marks))
@@ -203,20 +197,19 @@ func events(x []float64, above float64) *RareEvents {
 	return e
 }
 
-// rateOfRuns estimates the share of marked steps, of several runs.
-func (s *sampleTable) rateOfRuns(m stat.Marks) stat.Estimate {
-	return s.perRun(func(run int) float64 {
-		n, of := 0.0, 0.0
-		for t, yes := range m {
-			if s.runOf[t] == int32(run) {
-				of++
-				if yes {
-					n++
-				}
-			}
+// rate estimates the share of marked steps, from what it is in each run.
+func (s *sampleTable) rate(m stat.Marks) stat.Estimate {
+	share, of := make([]float64, s.runs), make([]float64, s.runs)
+	for t, yes := range m {
+		of[s.runOf[t]]++
+		if yes {
+			share[s.runOf[t]]++
 		}
-		return n / max(1, of)
-	})
+	}
+	for run := range share {
+		share[run] /= max(1, of[run])
+	}
+	return s.ofRuns(share)
 }
 
 // more is by how much it takes longer, us per step.

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -93,26 +95,7 @@ func (r *rank) addWait(w *collective.Member) {
 	}
 }
 
-// WaitRow is time that GPUs wait in collectives for a late rank, by cause of what that did
-// meanwhile. All such rows add up to the wait of a step.
-type WaitRow struct {
-	Row
-	Cause string `json:"cause"`
-	// Sites is null: a key of diff/3 that the form keeps.
-	Sites []struct{} `json:"sites"`
-}
-
-// waitRows makes rows of waits by cause.
-func (t *tester) waitRows() []WaitRow {
-	rows := []WaitRow{}
-	for _, r := range t.sectionRows(waitTimes) {
-		rows = append(rows, WaitRow{Row: r, Cause: r.Name})
-	}
-	return rows
-}
-
-// waits reports whether GPUs of a side wait in collectives at all.
-func (s *side) waits() bool { return s != nil && len(s.rows[waitTimes]) > 0 }
-
 // hasWaits reports whether GPUs of any side wait in collectives.
-func (c *Comparison) hasWaits() bool { return c.base.waits() || c.target.waits() }
+func (c *Comparison) hasWaits() bool {
+	return slices.ContainsFunc(c.sides(), func(s *side) bool { return len(s.rows[waitTimes]) > 0 })
+}
