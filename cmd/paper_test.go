@@ -88,8 +88,8 @@ func lookAtPaper(t *testing.T, chromium *browser, dir string) {
 			}
 		}
 		white, coloured := inked(t, file)
-		if white < 0.7 || coloured < 0.0018 {
-			t.Errorf("%s: %.2f of the paper is white, %.3f of it coloured", p.name, white, coloured)
+		if white < 0.7 || coloured < 0.002 {
+			t.Errorf("%s: %.2f of the paper is white, %.5f of it coloured", p.name, white, coloured)
 		}
 	}
 	chromium.media(t, "screen", "light")

@@ -157,14 +157,10 @@ func Compare(a, b *Estimate) Difference {
 		return d
 	}
 	va, vb := a.against(b), b.against(a)
-	dfa, dfb := a.df, b.df
-	if !a.repeated() && b.repeated() {
-		dfa = b.df
+	d.deviation, d.df = math.Sqrt(va+vb), welch(va, a.df, vb, b.df)
+	if a.repeated() != b.repeated() { // one estimate of the variance is both's: a prediction interval
+		d.df = float64(max(a.runs, b.runs) - 1)
 	}
-	if !b.repeated() && a.repeated() {
-		dfb = a.df
-	}
-	d.deviation, d.df = math.Sqrt(va+vb), welch(va, dfa, vb, dfb)
 	d.Effective = min(a.Effective(), b.Effective())
 	half := d.deviation * tQuantile(d.df, (1+Level)/2)
 	d.Lo, d.Hi = d.Delta-half, d.Delta+half

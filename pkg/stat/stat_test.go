@@ -228,3 +228,15 @@ func TestQuantile(t *testing.T) {
 		t.Error("quantile of nothing is a number")
 	}
 }
+
+// TestPrediction compares three runs with one: their variance is both sides', and has two degrees
+// of freedom, of which Student's t has a closed form.
+func TestPrediction(t *testing.T) {
+	three := Repeated(11, []float64{-1. / 3, 0, 1. / 3}, 300) // 10, 11 and 12
+	one := Constant(14, 100, 100)
+	d := Compare(&three, &one)
+	x := 3 / math.Sqrt(1+1./3)
+	if want := 1 - x/math.Sqrt(x*x+2); math.Abs(d.P-want) > 1e-9 {
+		t.Errorf("p = %v, want %v", d.P, want)
+	}
+}

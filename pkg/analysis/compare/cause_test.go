@@ -68,7 +68,7 @@ func TestSlowGPU(t *testing.T) {
 	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.HasPrefix(s, "GPU work changed most") }) {
 		t.Errorf("%q", c.Explanation)
 	}
-	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "got longer because something inside") }) {
+	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "take longer by what they contain or wait for") }) {
 		t.Errorf("%q", c.Explanation)
 	}
 }

@@ -18,13 +18,19 @@ type examiner struct{ *Comparison }
 func (c *examiner) examine() {
 	var said []string
 	of := map[string][]string{}
-	for _, s := range c.sides() {
-		for _, w := range slices.Concat(s.run.Warnings, c.examineSide(s)) {
+	add := func(run string, warnings []string) {
+		for _, w := range warnings {
 			if of[w] == nil {
 				said = append(said, w)
 			}
-			of[w] = append(of[w], s.run.Name)
+			of[w] = append(of[w], run)
 		}
+	}
+	for _, s := range c.sides() {
+		for _, one := range s.run.repeats {
+			add(one.Name, one.Warnings)
+		}
+		add(s.run.Name, c.examineSide(s))
 	}
 	for _, w := range said {
 		c.warn("%s: %s", strings.Join(slices.Compact(of[w]), ", "), w)
@@ -83,9 +89,9 @@ func (c *examiner) examinePair() {
 		return
 	}
 	x, y := a.run, b.run
-	ranks, others := len(x.ranks), len(y.ranks)
+	ranks, others := len(x.ranks)/len(x.repeats), len(y.ranks)/len(y.repeats)
 	c.refuse(ranks != others, "baseline and target have steps on %d and %d ranks: each step does a different share of the work", ranks, others)
-	c.refuse(ranks == others && a.gpus() != b.gpus(), "the baseline runs on %d GPUs and the target on %d", a.gpus(), b.gpus())
+	c.refuse(ranks == others && a.gpus()*len(y.repeats) != b.gpus()*len(x.repeats), "the baseline runs on %d GPUs and the target on %d", a.gpus()/len(x.repeats), b.gpus()/len(y.repeats))
 	c.refuse(x.workload != y.workload, "the two runs do different work: one shows %s, the other does not", cmp.Or(event.WorkloadText(x.workload), event.WorkloadText(y.workload)))
 	c.examineCounts()
 	c.refuse(x.Method != y.Method, "steps were isolated by %s in the baseline and by %s in the target: isolate both with the same --by", x.Method, y.Method)

@@ -25,12 +25,14 @@ type changed struct {
 	delta float64
 }
 
-// changes are those of busy time and of idle time by cause, the largest; the last one is
-// all others. They add up to the change of both.
+// changes are those of busy time and of idle time by cause, the largest, of more than what counts
+// as the same wall time; the last one is all others. They add up to the change of both.
 func (c *page) changes() []changed {
 	var parts []changed
 	for r := range each(c.Causes) {
-		parts = append(parts, changed{causeTitle(r.Cause), *r.Delta})
+		if c.worthALine(math.Abs(*r.Delta)) {
+			parts = append(parts, changed{causeTitle(r.Cause), *r.Delta})
+		}
 	}
 	slices.SortFunc(parts, func(a, b changed) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))

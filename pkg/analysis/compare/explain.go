@@ -67,10 +67,15 @@ func (c *writer) explain() {
 	c.explainWhys()
 	own := (&reader{c.Comparison}).ownWork
 	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && own(r) })
-	c.sayMovers("Ranges that got longer because something inside them did: %s.", func(r *Row) bool { return r.grown() > 0 && !own(r) })
+	c.sayMovers("Ranges that take longer by what they contain or wait for (GPU, GIL, garbage collection): %s.", func(r *Row) bool { return r.grown() > 0 && !own(r) })
+	c.sayMovers("Longer by their intervals, in too few independent steps to be sure: %s.", func(r *Row) bool { return r.Unknown != "" && r.went(1) })
 	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
 	if !c.Runs.repeated() {
-		c.say("Intervals ignore run-to-run variation: give two or more runs per side, best three (now %d and %d).", c.Runs.Baseline, c.Runs.Target)
+		of := "Intervals ignore run-to-run variation"
+		if c.Runs.Baseline+c.Runs.Target > 2 {
+			of = "The side with one run is taken to vary from run to run as the other does"
+		}
+		c.say("%s: give two or more runs per side, best three (now %d and %d).", of, c.Runs.Baseline, c.Runs.Target)
 	}
 }
 
@@ -78,13 +83,13 @@ func (c *writer) explain() {
 // something else, its median.
 func (c *writer) explainWall() {
 	w, m := c.summary(wall), c.summary(wallP50)
-	c.say("Mean step: %s. GPU idle time: %s (%s of it with a host cause). GPU busy time: %s.",
+	c.say("Mean step: %s. GPU idle time: %s (with a host cause %s). GPU busy time: %s.",
 		w.sentence(), change(c.summary(idleTime).delta()), change(c.summary(hostIdle).delta()), change(c.summary(busyTime).delta()))
 	if m.P != nil && (m.Significant != w.Significant || m.delta()*w.delta() < 0) {
 		c.say("Median step: %s. It differs from the mean if a few slow steps, or steps of another kind, dominate the mean.", m.sentence())
 	}
 	if d := w.Detectable; !w.Significant && w.Unknown == "" && d != nil && *d > 0 {
-		c.say("A change of %s would have been found.", report.Micros(*d))
+		c.say("A change of the mean by %s would have been found.", report.Micros(*d))
 	}
 }
 
@@ -192,7 +197,7 @@ func (c *writer) sayMovers(format string, of func(*Row) bool) {
 		case len(parts) >= maxSaid:
 			more++
 		default:
-			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.moved())))
+			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.delta())))
 		}
 	}
 	if more > 0 {

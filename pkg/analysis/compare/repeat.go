@@ -34,9 +34,6 @@ func Join(runs []*Run) (*Run, error) {
 		titles = append(titles, r.Name)
 		all.Ranges, all.calls = all.Ranges || r.Ranges, all.calls || r.calls
 		all.why, all.missing = all.why && r.why, unite(all.missing, r.missing)
-		for _, w := range r.Warnings {
-			all.Warnings = append(all.Warnings, r.Name+": "+w)
-		}
 		for _, p := range r.ranks {
 			p.run = k
 		}

@@ -28,6 +28,9 @@ func TestJoin(t *testing.T) {
 	if joined.Runs != (compare.RunCount{Baseline: 2, Target: 1}) || alone.Runs != (compare.RunCount{Baseline: 1, Target: 1}) {
 		t.Errorf("runs %+v, alone %+v", joined.Runs, alone.Runs)
 	}
+	if !joined.Comparable || row(t, joined.Summary, "wall").CI == nil {
+		t.Errorf("two runs and one were not compared: %q", joined.Reasons)
+	}
 	for i, r := range joined.Operations {
 		if want := row(t, alone.Operations, r.Name); !same(*r.Baseline, *want.Baseline) || !same(*r.BaselineCount, *want.BaselineCount) {
 			t.Errorf("%d: %s is %v us, %v per step, want %v, %v", i, r.Name, *r.Baseline, *r.BaselineCount, *want.Baseline, *want.BaselineCount)
