@@ -19,6 +19,7 @@ var doors = map[string][]string{
 	"github.com/apache/arrow/":         {"pkg/format/arrow"},
 	"github.com/google/flatbuffers/":   {"pkg/format/arrow"},
 	"github.com/parquet-go/":           {"pkg/format/parquet"},
+	"github.com/urfave/cli/":           {"pkg/cli"},
 	"golang.org/x/term":                {"pkg/cli"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
 	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round", "pkg/analysis/findings"},

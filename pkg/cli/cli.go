@@ -23,10 +23,13 @@
 //
 // Exit status: 0 done, 2 bad usage or input; a command may have further ones.
 //
-// # Why no library
+// # Why not the library's own help and completion
 //
-// Those that parse flags want them ahead of files, and have no place for values that a flag
-// takes, exit status and examples: their help, manual page and completion would be ours in any case.
+// urfave/cli parses flags. Its help sorts headings by name, sets the flags under one
+// without breaking lines, and has no place for exit status and examples. Its manual page is
+// of section 8, with "command [COMMAND OPTIONS]" as its usage and without what flags take; a
+// table in the description becomes a paragraph. Its scripts complete no values of flags, and
+// that of bash evaluates what was typed.
 package cli
 
 import (
@@ -41,6 +44,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -119,6 +124,9 @@ const statusPipe = 128 + 13
 // process stays below half a GiB.
 const memoryLimit = 400 << 20
 
+// The library's help does not say that it could not be written.
+func init() { cli.HelpFlag = nil }
+
 // ballast is heap that nothing uses or touches, so that the system has no pages to
 // give for it. The garbage collector lets a heap double: from next to nothing that is
 // a dozen collections, 4 % of the CPU time of reading five million events.
@@ -182,12 +190,17 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 		c.Name = name
 	}
 	defer c.end()
-	if n := len(args); n > 0 && args[n-1] == completeArgument {
-		return complete(cmd, args, stdout)
-	}
-	status, err := 0, c.parse(args)
-	if err == nil {
+	status := 0
+	app, typed := c.parser(cmd), args
+	app.BashComplete = func(*cli.Context) { status = complete(cmd, typed, stdout) }
+	app.Action = func(flags *cli.Context) (err error) {
+		c.values, c.Files = flags, flags.Args().Slice()
 		status, err = c.answer(cmd, name)
+		return err
+	}
+	args, err := arrange(cmd, c.Name, args)
+	if err == nil {
+		err = app.Run(append([]string{cmd.Name}, args...))
 	}
 	c.warn()
 	switch {
@@ -198,6 +211,26 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 		return StatusTrouble
 	}
 	return status
+}
+
+// parser returns what reads the command line of a command.
+func (c *Call) parser(cmd *Command) *cli.App {
+	app := &cli.App{
+		Name:                      cmd.Name,
+		HideHelp:                  true,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true,
+		EnableBashCompletion:      true,
+		Reader:                    c.Stdin,
+		Writer:                    c.Stdout,
+		ErrWriter:                 c.Stderr,
+		ExitErrHandler:            func(*cli.Context, error) {},
+		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return valueError(cmd, c.Name, err) },
+	}
+	for _, f := range cmd.allFlags() {
+		app.Flags = append(app.Flags, f.declare())
+	}
+	return app
 }
 
 // answer answers what is asked of the command itself, or runs its body.

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
 	"github.com/xrash/smetrics"
 )
 
@@ -65,83 +65,63 @@ var common = []Flag{
 
 func (cmd *Command) allFlags() []Flag { return slices.Concat(cmd.Flags, common) }
 
+// declare returns the flag as the library has it.
+func (f *Flag) declare() cli.Flag {
+	switch value := f.Default.(type) {
+	case nil:
+		return &cli.StringFlag{Name: f.Name}
+	case string:
+		return &cli.StringFlag{Name: f.Name, Value: value}
+	case []string:
+		return &cli.StringSliceFlag{Name: f.Name, Value: cli.NewStringSlice(value...)}
+	case int:
+		return &cli.IntFlag{Name: f.Name, Value: value}
+	case bool:
+		return &cli.BoolFlag{Name: f.Name, Value: value}
+	case time.Duration:
+		return &cli.DurationFlag{Name: f.Name, Value: value}
+	default:
+		panic(fmt.Sprintf("BUG: --%s is a %T", f.Name, value))
+	}
+}
+
 // Flags are the flags of a call.
 type Flags struct {
 	cmd    *Command
-	values map[string][]string // as given, by name
+	values *cli.Context
 }
 
 // IsSet reports whether a flag was given.
-func (f *Flags) IsSet(name string) bool { return len(f.values[name]) > 0 }
+func (f *Flags) IsSet(name string) bool { return f.values.IsSet(name) }
 
 // String returns the value of a flag; here and below a flag that the command
 // does not have reads as its type's zero value.
-func (f *Flags) String(name string) string { return value[string](f, name) }
+func (f *Flags) String(name string) string { return f.values.String(name) }
 
 // Strings returns the values of a flag that can be given again.
-func (f *Flags) Strings(name string) []string {
-	if !f.IsSet(name) {
-		return value[[]string](f, name)
-	}
-	return f.values[name]
-}
+func (f *Flags) Strings(name string) []string { return f.values.StringSlice(name) }
 
 // Int returns the value of a flag.
-func (f *Flags) Int(name string) int { return value[int](f, name) }
+func (f *Flags) Int(name string) int { return f.values.Int(name) }
 
 // Bool returns the value of a flag.
-func (f *Flags) Bool(name string) bool { return value[bool](f, name) }
+func (f *Flags) Bool(name string) bool { return f.values.Bool(name) }
 
 // Duration returns the value of a flag.
-func (f *Flags) Duration(name string) time.Duration { return value[time.Duration](f, name) }
-
-// value is what a flag was given last, which was checked, or its default.
-func value[T any](f *Flags, name string) (v T) {
-	flag := f.cmd.find(name, false)
-	if flag == nil {
-		return v
-	}
-	x := flag.Default
-	if given := f.values[name]; len(given) > 0 {
-		x, _ = flag.parse(given[len(given)-1])
-	}
-	v, _ = x.(T)
-	return v
-}
-
-// parse returns a value of the flag's type; an error says what the text is not.
-func (f *Flag) parse(text string) (v any, err error) {
-	what := "not a whole number"
-	switch f.Default.(type) {
-	case nil, string, []string:
-		return text, nil
-	case int:
-		v, err = strconv.Atoi(text)
-	case bool:
-		what = "neither true nor false"
-		v, err = strconv.ParseBool(text)
-	case time.Duration:
-		what = "not a time"
-		v, err = time.ParseDuration(text)
-	default:
-		panic(fmt.Sprintf("BUG: --%s is a %T", f.Name, f.Default))
-	}
-	if err != nil {
-		return nil, errors.New(what)
-	}
-	return v, nil
-}
+func (f *Flags) Duration(name string) time.Duration { return f.values.Duration(name) }
 
 // Has reports whether the command has a flag.
 func (f *Flags) Has(name string) bool { return f.cmd.find(name, false) != nil }
 
-// given returns the values that a flag was given and that count: the last one, where it is no list.
+// given returns the values that a flag was given.
 func (f *Flags) given(flag *Flag) []string {
-	all := f.values[flag.Name]
-	if _, several := flag.Default.([]string); several || len(all) == 0 {
-		return all
+	if !f.IsSet(flag.Name) {
+		return nil
 	}
-	return all[len(all)-1:]
+	if _, several := flag.Default.([]string); several {
+		return f.Strings(flag.Name)
+	}
+	return []string{fmt.Sprint(f.values.Value(flag.Name))}
 }
 
 // check refuses values that flags do not take, and outputs that are inputs.
@@ -214,48 +194,53 @@ func (cmd *Command) find(name string, short bool) *Flag {
 	return nil
 }
 
-// parse reads the command line, on which flags may stand before, between and after files. It
-// refuses flags that there are not, and values that are not of a flag's type, with advice for who
-// called the command by that name.
-func (c *Call) parse(args []string) error {
-	advice := "'" + c.Name + " --help' lists the flags"
-	c.values = map[string][]string{}
+// arrange puts flags ahead of files, which the library wants but people do not,
+// and writes each as --name=value. It refuses flags that there are not, with advice for
+// who called the command by that name.
+func arrange(cmd *Command, name string, args []string) ([]string, error) {
+	if len(args) > 0 && args[len(args)-1] == completeArgument {
+		return args[len(args)-1:], nil
+	}
+	advice := "'" + name + " --help' lists the flags"
+	unknown := func(flag string) error {
+		return Misuse("unknown flag: "+flag, cmd.didYouMean(flag)+advice)
+	}
+	var flags, files []string
+	once := map[string]string{} // of what a second value would replace in silence
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
-			c.Files = append(c.Files, args[i+1:]...)
+			files = append(files, args[i+1:]...)
 			break
 		}
 		if len(a) < 2 || a[0] != '-' {
-			c.Files = append(c.Files, a)
+			files = append(files, a)
 			continue
 		}
-		f, value, has := c.cmd.flagOf(a)
+		f, value, has := cmd.flagOf(a)
 		switch {
 		case f == nil:
 			flag, _, _ := strings.Cut(a, "=")
-			return Misuse("unknown flag: "+flag, c.cmd.didYouMean(flag)+advice)
-		case has:
-		case f.isBool():
-			value = "true"
+			return nil, unknown(flag)
+		case has || f.isBool():
 		case i+1 == len(args):
-			return Misuse("flag needs an argument: "+a, advice)
+			return nil, Misuse("flag needs an argument: "+a, advice)
 		default:
 			i++
-			value = args[i]
+			value, has = args[i], true
 		}
-		if before := c.values[f.Name]; (f.List || f.File == Writes) && len(before) > 0 && before[0] != value { // which a second value would replace in silence
-			return Misuse("--"+f.Name+" is given twice: "+before[0]+" and "+value, "give it once; a list has commas")
+		if first, again := once[f.Name]; again && first != value {
+			return nil, Misuse("--"+f.Name+" is given twice: "+first+" and "+value, "give it once; a list has commas")
 		}
-		if _, err := f.parse(value); err != nil {
-			if _, is := f.Default.(time.Duration); is {
-				advice = "a time has a unit: 500us, 1ms, 1.5s"
-			}
-			return Misuse("--"+f.Name+" "+value+" is "+err.Error(), advice)
+		if f.List || f.File == Writes {
+			once[f.Name] = value
 		}
-		c.values[f.Name] = append(c.values[f.Name], value)
+		if has {
+			value = "=" + value
+		}
+		flags = append(flags, "--"+f.Name+value)
 	}
-	return nil
+	return append(append(flags, "--"), files...), nil
 }
 
 // didYouMean says what does here what a flag of another program does, asks whether the value
@@ -313,4 +298,26 @@ func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
 func (f *Flag) isBool() bool {
 	_, is := f.Default.(bool)
 	return is
+}
+
+// badValue is what the library says of a value that is not of the flag's type.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]+): `)
+
+// valueError says what to do about a value that is not of its flag's type.
+func valueError(cmd *Command, name string, err error) error {
+	advice := "'" + name + " --help' lists the flags"
+	m := badValue.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Misuse(err.Error(), advice)
+	}
+	what := "not of its type"
+	switch cmd.find(m[2], false).Default.(type) {
+	case time.Duration:
+		what, advice = "not a time", "a time has a unit: 500us, 1ms, 1.5s"
+	case int:
+		what = "not a whole number"
+	case bool:
+		what = "neither true nor false"
+	}
+	return Misuse(fmt.Sprintf("--%s %s is %s", m[2], m[1], what), advice)
 }
