@@ -62,19 +62,20 @@ type Kind struct {
 }
 
 // Kinds returns what kinds of steps those from and to are, by the method that found them. By nvtx
-// steps are what the host did, and so is this: a step is eager that launches no graph, and
-// MinForward kernels more than half of the steps that launch one do. Else, and where no calls were
+// steps are what the host did, and so is this: a step is eager that launches fewer graphs, and
+// MinForward kernels more, than half of the steps that launch a graph do. Else, and where no calls were
 // recorded, it is in whose period MinForward kernels of a forward pass run that no replay ran, and
 // more than replays ran.
 func Kinds(works []Work, method string) []Kind {
 	kinds := make([]Kind, len(works))
 	called := slices.ContainsFunc(works, func(w Work) bool { return w.Launches+w.Graphs > 0 })
 	beside := quantileOf(works, 0.5, func(w *Work) (int32, bool) { return w.Launches, w.Graphs > 0 })
+	graphs := quantileOf(works, 0.5, func(w *Work) (int32, bool) { return w.Graphs, w.Graphs > 0 })
 	usual := quantileOf(works, 0.9, func(w *Work) (int32, bool) { return w.Loose, true })
 	for k := range works {
 		w, kind := &works[k], &kinds[k]
 		if kind.Eager = w.Forward >= MinForward && w.Forward > w.Replayed+w.Whole; method == NVTX && called {
-			kind.Eager = w.Graphs == 0 && w.Launches >= beside+MinForward
+			kind.Eager = w.Graphs < max(graphs, 1) && w.Launches >= beside+MinForward
 		}
 		kind.Replays = w.Replayed+w.Whole > 0
 		if w.Loose-usual >= triedOut {

@@ -46,6 +46,10 @@ func TestKinds(t *testing.T) {
 	if !Kinds(works, Graph)[4].Eager || Kinds(works, NVTX)[4].Eager {
 		t.Error("kernels that run late are of the step that launched them by nvtx alone")
 	}
+	draft, main := Work{Replayed: 90, Launches: 9, Graphs: 4}, Work{Forward: 64, Replayed: 20, Launches: 89, Graphs: 3}
+	if kinds := Kinds([]Work{draft, draft, main, draft}, NVTX); !kinds[2].Eager || kinds[0].Eager {
+		t.Errorf("of a draft model and its main one the latter runs eagerly: %+v", kinds)
+	}
 	if !InForward(event.GEMM) || InForward(event.Sampling) {
 		t.Error("classes of a forward pass")
 	}

@@ -53,6 +53,37 @@ func TestPassesEndWithTokens(t *testing.T) {
 	}
 }
 
+// Where steps are what the host did, and it runs ahead of the GPU, a pass is of the step that launched
+// it, and the tokens of the step before, which come back during it, do not end it.
+func TestPassesOfHostSteps(t *testing.T) {
+	steps := []step.Step{{Start: 0, Until: 100}, {Start: 100, Until: 200}, {Start: 200, Until: 300}}
+	kinds := []step.Kind{{Eager: true}, {}, {Eager: true}}
+	p, o := &passes{of: make([][]forward, 1)}, &openPass{thread: -1, steps: steps, kinds: kinds, byHost: true}
+	for t := int64(0); t < 300; t += 100 { // units start 150 later than their calls
+		p.unit(o, &row{kind: event.Kernel, class: event.GEMM, start: t + 150, launch: t}, false)
+		p.unit(o, &row{kind: event.Memcpy, start: t + 152, launch: t - 5}, true)
+		p.unit(o, &row{kind: event.Kernel, class: event.GEMM, start: t + 170, launch: t + 20}, false)
+	}
+	p.end(o)
+	if want := []forward{{0, 20}, {200, 220}}; !slices.Equal(p.of[0], want) {
+		t.Errorf("passes %v, want %v", p.of[0], want)
+	}
+}
+
+// An interval holds its estimate, also where steps lost what runs less far ahead.
+func TestIntervalHoldsEstimate(t *testing.T) {
+	p := &predictor{all: true}
+	for range 40 {
+		p.chosen, p.now = append(p.chosen, chosen{}), append(p.now, 1e6)
+	}
+	for _, queued := range []float64{-9e3, 9e3} {
+		ci := p.interval(&predicted{Scenario: Scenario{Changes: []Change{Graph()}}, periods: p.now, queued: queued})
+		if ci == nil || ci[0] > min(0, queued/1e3) || ci[1] < max(0, queued/1e3) {
+			t.Errorf("a gain of 0, of which %.0f us are queued: %v", queued/1e3, ci)
+		}
+	}
+}
+
 // Of ranks with unlike numbers of steps, as two engines in one report have, the interval holds the mean
 // over all steps.
 func TestSpreadOverUnlikeRanks(t *testing.T) {

@@ -344,7 +344,9 @@ func (p *predictor) add(all ...Scenario) error {
 		var late []float64
 		older, late = p.periods(e)
 		for s := range queued {
-			queued[s] = max(queued[s], late[s])
+			if math.Abs(late[s]) > math.Abs(queued[s]) {
+				queued[s] = late[s]
+			}
 		}
 	}
 	for k, next := 0, 1; k < len(all); k++ {
@@ -572,11 +574,11 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 	if len(row.Changes) == 0 { // steps that take what others do: nothing is predicted of rows
 		off = 0
 	}
-	most := off + row.queued/1e3
-	ci[0], ci[1] = ci[0]-off, ci[1]+most
+	least, most := min(0, row.queued)/1e3-off, max(0, row.queued)/1e3+off
+	ci[0], ci[1] = ci[0]+least, ci[1]+most
 	for _, other := range [][]float64{row.keep, row.older} {
 		if v := p.otherwise(other, 1e3*(now-gain), 1e3*now); v != nil {
-			ci[0], ci[1] = min(ci[0], now-*v-off), max(ci[1], now-*v+most)
+			ci[0], ci[1] = min(ci[0], now-*v+least), max(ci[1], now-*v+most)
 		}
 	}
 	return ci

@@ -31,6 +31,7 @@ type openPass struct {
 	thread int32 // -1 for none
 	steps  []step.Step
 	kinds  []step.Kind
+	byHost bool // steps are what the host did: a unit is of the step in which it was launched
 	at     int  // the step of the last unit
 	ahead  bool // the open pass, or the one to come, is that of the next step
 }
@@ -49,6 +50,7 @@ func newPasses(t *Trace) *passes {
 		}
 		if t.header.Isolation != nil {
 			o.kinds = r.Kinds(t.header.Isolation.Method, 0, r.Steps.Len())
+			o.byHost = t.header.Isolation.Method == step.NVTX
 		}
 	}
 	return p
@@ -57,20 +59,28 @@ func newPasses(t *Trace) *passes {
 // unit observes a unit, and the call that launched it. What samples, or brings tokens back, ends a
 // pass: steps that begin with an all-reduce kernel hold the first kernels of the next one's.
 func (p *passes) unit(o *openPass, r *row, sampled bool) {
-	for o.at < len(o.steps) && r.start >= o.steps[o.at].Until {
+	t := r.start
+	if o.byHost && r.launcher >= 0 {
+		t = r.launch
+	}
+	for o.at < len(o.steps) && t >= o.steps[o.at].Until {
 		if !o.ahead {
 			p.end(o)
 		}
 		o.ahead = false
 		o.at++
 	}
-	if k := o.at; len(o.steps) > 0 && (k == len(o.steps) || o.steps[k].Ctx > 0 || o.steps[k].Start > r.start) {
+	switch k := o.at; {
+	case len(o.steps) == 0:
+	case k < len(o.steps) && o.steps[k].Start > t && o.byHost: // of the step before: a copy of its tokens
+		return
+	case k == len(o.steps), o.steps[k].Ctx > 0, o.steps[k].Start > t:
 		o.thread = -1
 		return
 	}
 	if sampled {
 		p.end(o)
-		o.ahead = true
+		o.ahead = !o.byHost
 	}
 	if r.node || r.kind != event.Kernel || !Capturable(r.class) || r.launcher < 0 {
 		return
