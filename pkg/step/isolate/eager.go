@@ -5,6 +5,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
+// replayed is a rank whose steps are replays of graphs.
+type replayed struct{ *rank }
+
 // eager finds by graph the forward passes that no replay ran. Such a pass is a step, as one
 // that is replayed: it begins with the first kernel after what a step begins with, and is one
 // where so many kernels run from there to what the next step begins with, and no replay among
@@ -20,12 +23,6 @@ type eager struct {
 	first bool
 }
 
-// replayed is a rank whose steps are replays of graphs.
-type replayed struct{ *rank }
-
-// isForward reports whether a forward pass ran since what a step begins with.
-func (e *eager) isForward() bool { return e.kernels >= step.MinForward }
-
 // markEager gives the row of the open step, which ends, the class launch where no replay ran it.
 func (r replayed) markEager() {
 	if b := r.out.at(r.step.at); r.step.eager && b.Columns.Has(event.ColClass) {
@@ -33,68 +30,77 @@ func (r replayed) markEager() {
 	}
 }
 
-// observeEager uses row k, a kernel that no replay ran; the rows from from on are not in the
-// output. It returns the first that still is not.
-func (r replayed) observeEager(b *event.Batch, from, k int) int {
-	begins := unmarked(r).between(b, k)
-	begins = unmarked(r).launched(b, k) || begins
-	end := min(b.End.Values[k], r.border)
-	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
-		from = r.endEager(b, from, k)
-		_, text, since := r.launchRange(b, k)
-		s := openStep{id: none, start: b.Start.Values[k], since: since, end: end, size: 1, eager: true}
-		r.eager.kernels, r.eager.copied, r.copying = 0, r.eager.copied || r.copying, false
-		if r.eager.first = !r.open; r.eager.first {
-			from = r.begin(b, from, k, s, text)
-		} else {
-			r.eager.onset, r.eager.name = s, text
+// observeReplay uses a GPU row that a graph launch ran.
+func (r replayed) observeReplay(b *event.Batch, k int) {
+	launch, ok := b.Correlation.Get(k)
+	if !ok || r.device != b.Device.Values[k] || r.ofStartup(b, k) {
+		return
+	}
+	r.endPauseAt(k)
+	boundary, fresh := false, r.context.begun(launch)
+	if fresh {
+		if (unmarked(r)).launched(b, k) { // else what began belongs to this replay
+			r.put(k)
+			r.settleEager()
 		}
+		r.eager.kernels = 0
+		r.settleEager()
+		boundary = unmarked(r).boundary(b, k)
 	}
-	r.eager.onset.end = max(r.eager.onset.end, end)
-	if r.eager.first {
-		r.lengthen(end)
+	s, text := r.stepAt(b, k)
+	s.id = launch
+	switch {
+	case !r.open || boundary:
+		r.begin(k, s, text)
+	case fresh: // another piece of the cycle
+		r.step.id = launch
+		fallthrough
+	default:
+		_ = r.prolong(launch, s.end) || r.prolong(r.step.id, s.end)
 	}
-	r.eager.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
-	return from
 }
 
-// endEager settles what began as a step before row k; the rows from from on are not in the
-// output. It returns the first that still is not.
-func (r replayed) endEager(b *event.Batch, from, k int) int {
-	if r.eager.name != "" && r.eager.isForward() {
-		from = r.addBefore(b, from, k)
-		r.out.flush(b.Start.Values[k])
+// observeEager uses row k, a kernel that no replay ran.
+func (r replayed) observeEager(b *event.Batch, k int) {
+	begins := unmarked(r).between(b, k)
+	begins = unmarked(r).launched(b, k) || begins
+	e, end := &r.eager, min(b.End.Values[k], r.border)
+	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
+		r.put(k)
+		r.settleEager()
+		s, text := r.stepAt(b, k)
+		s.id, s.eager = none, true
+		e.kernels, e.copied, r.copying = 0, e.copied || r.copying, false
+		if e.first = !r.open; e.first {
+			r.begin(k, s, text)
+		} else {
+			e.onset, e.name = s, text
+		}
 	}
-	r.settleEager()
-	return from
+	e.onset.end = max(e.onset.end, end)
+	if e.first {
+		r.prolong(none, end)
+	}
+	e.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 }
 
 // settleEager makes a step of what began as one if it is a forward pass, whose rows are in the
 // output, and else takes it back.
 func (r replayed) settleEager() {
-	switch {
-	case r.eager.name != "" && r.eager.isForward():
-		r.addEager()
-	case r.eager.first && !r.eager.isForward():
+	e := &r.eager
+	switch forward := e.kernels >= step.MinForward; {
+	case e.first && !forward:
 		r.retract()
+	case e.name != "" && forward && e.onset.start > r.step.start:
+		r.copied += b2n(e.copied && r.rule.copies)
+		e.copied = false
+		r.endStep(e.onset.start, e.onset.start)
+		r.setStep(e.onset, e.name)
+		r.out.each(r.step.at, func(b *event.Batch, i int) {
+			if row, k := r.out.at(r.step.at), r.step.at.row; b.Start.Values[i] == e.onset.start && !row.LaunchStart.Valid.Get(k) {
+				copyLaunch(row, k, b, i)
+			}
+		})
 	}
-	r.eager.name, r.eager.first = "", false
-}
-
-// addEager makes a step of what began as one: its row goes where its kernels are in the output.
-func (r replayed) addEager() {
-	s, name := r.eager.onset, r.eager.name
-	if s.start <= r.step.start {
-		return
-	}
-	r.copied += b2n(r.eager.copied && r.rule.copies)
-	r.eager.copied = false
-	r.endStep(s.start, s.start)
-	s.at = r.out.insert(r.step.at, s.start, name)
-	r.setStep(s)
-	r.out.each(s.at, func(b *event.Batch, i int) {
-		if row := r.out.at(s.at); b.Start.Values[i] == s.start && !row.LaunchStart.Valid.Get(s.at.row) {
-			copyLaunch(row, s.at.row, b, i)
-		}
-	})
+	e.name, e.first = "", false
 }

@@ -275,7 +275,7 @@ func (it *Isolator) add(b *event.Batch) error {
 		if err := it.cur.feed(b, i, j); err != nil {
 			return err
 		}
-		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore())
+		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore(), it.cur.last)
 		i = j
 	}
 	return nil

@@ -41,6 +41,7 @@ func (r unmarked) learn(b *event.Batch, k int) {
 	if r.device < 0 && r.plan.method == step.Allreduce {
 		r.device = b.Device.Values[k]
 	}
+	r.put(k)
 	r.context.reset()
 	r.learner = &learner{retry: minHeld, clock: r.clock, held: output{pool: &pool{columns: b.Columns}}}
 }

@@ -30,17 +30,12 @@ func (p *pool) put(b *event.Batch) { p.free = append(p.free, b) }
 // the beginning of the rank, and the row in it.
 type pos struct{ batch, row int }
 
-// output holds the rows of a rank that are not handed out yet, in batches.
-//
-// The rows that start at the same time as the newest one wait in tail, because
-// a step that starts then too stands before them.
+// output holds the rows of a rank that are not handed out yet, in batches. Step rows are put
+// between them later.
 type output struct {
 	pool    *pool
 	first   int // number of batches[0]
 	batches []*event.Batch
-
-	tail      *event.Batch // nil while there is none
-	tailStart int64
 }
 
 // last returns the batch that rows are appended to.
@@ -61,7 +56,7 @@ func (o *output) seal(rows int) {
 	}
 }
 
-// add appends rows i to j, all of which start before the newest row.
+// add appends rows i to j.
 func (o *output) add(b *event.Batch, i, j int) {
 	for i < j {
 		o.seal(event.MaxBatchRows)
@@ -71,85 +66,75 @@ func (o *output) add(b *event.Batch, i, j int) {
 	}
 }
 
-// flush adds the tail where it starts before t.
-func (o *output) flush(t int64) {
-	if o.tail != nil && o.tail.Len > 0 && o.tailStart < t {
-		o.add(o.tail, 0, o.tail.Len)
-		o.tail.Reset(o.pool.columns)
+// after returns the first row of a batch that comes after p.
+func (p pos) after(batch int) int {
+	if batch == p.batch {
+		return p.row + 1
 	}
+	return 0
 }
 
-// keep makes rows i to j, which all start at t, the tail or a part of it.
-func (o *output) keep(b *event.Batch, i, j int, t int64) {
-	if o.tail == nil {
-		o.tail = o.pool.get()
+// each calls fn with the rows after the row at p that are in the output.
+func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
+	for n := p.batch - o.first; n < len(o.batches); n++ {
+		for i := p.after(o.first + n); i < o.batches[n].Len; i++ {
+			fn(o.batches[n], i)
+		}
 	}
-	o.tail.AppendRange(b, i, j)
-	o.tailStart = t
-}
-
-// place appends a row of a name, else of nulls, and returns its place.
-func (o *output) place(name string) pos {
-	o.seal(event.MaxBatchRows)
-	row := o.last().AppendNulls()
-	o.last().Name.SetLast(name)
-	return pos{o.first + len(o.batches) - 1, row}
 }
 
 // tag gives the rows after the step row at p that start before end the
 // step's number.
 func (o *output) tag(p pos, end, step int64) {
 	o.at(p).Step.Set(p.row, step)
-	from := p.row + 1
-	for _, b := range o.batches[p.batch-o.first:] {
-		starts := b.Start.Values[from:b.Len]
-		n := len(starts)
-		if n > 0 && starts[n-1] >= end {
-			n = sort.Search(n, func(k int) bool { return starts[k] >= end })
-		}
-		b.Step.Fill(from, from+n, step)
-		if n < len(starts) {
-			return
-		}
-		from = 0
+	for n, done := p.batch-o.first, false; n < len(o.batches) && !done; n++ {
+		b, from := o.batches[n], p.after(o.first+n)
+		to := startOf(b, from, end)
+		b.Step.Fill(from, to, step)
+		done = to < b.Len
 	}
 }
 
-// each calls fn with the rows after the row at p that are in the output.
-func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
-	from := p.row + 1
-	for _, b := range o.batches[p.batch-o.first:] {
-		for i := from; i < b.Len; i++ {
-			fn(b, i)
-		}
-		from = 0
+// startOf returns the first of the rows from from on that starts at t or later.
+func startOf(b *event.Batch, from int, t int64) int {
+	starts := b.Start.Values[from:b.Len]
+	if n := len(starts); n == 0 || starts[n-1] < t {
+		return b.Len
 	}
+	return from + sort.Search(len(starts), func(k int) bool { return starts[k] >= t })
 }
 
-// insert puts such a row before the first one after p that starts at t or later, and returns its place.
+// insert puts a row of a name, else of nulls, before the first row after the one at p that starts
+// at t or later, and returns its place.
 func (o *output) insert(p pos, t int64, name string) pos {
-	i := p.row + 1
-	for n := p.batch - o.first; ; n++ {
-		b := o.batches[n]
-		for ; i < b.Len && b.Start.Values[i] < t; i++ {
-		}
-		if i == b.Len && n+1 < len(o.batches) {
-			i = 0
-			continue
-		}
-		rest := o.pool.get()
+	b := o.last()
+	n := len(o.batches) - 1
+	for ; n > 0 && o.first+n > p.batch && (b.Len == 0 || b.Start.Values[0] >= t); n-- {
+		b = o.batches[n-1]
+	}
+	i := startOf(b, p.after(o.first+n), t)
+	var rest *event.Batch
+	if i < b.Len {
+		rest = o.pool.get()
 		rest.AppendRange(b, i, b.Len)
 		b.Truncate(i)
-		row := b.AppendNulls()
-		b.Name.SetLast(name)
-		if b.Len+rest.Len > event.MaxBatchRows {
-			o.batches = slices.Insert(o.batches, n+1, rest)
-		} else {
-			b.AppendRange(rest, 0, rest.Len)
-			o.pool.put(rest)
-		}
-		return pos{o.first + n, row}
 	}
+	if i >= event.BatchRows {
+		b = o.pool.get()
+		n++
+		o.batches = slices.Insert(o.batches, n, b)
+	}
+	row := b.AppendNulls()
+	b.Name.SetLast(name)
+	switch {
+	case rest == nil:
+	case b.Len+rest.Len > event.MaxBatchRows:
+		o.batches = slices.Insert(o.batches, n+1, rest)
+	default:
+		b.AppendRange(rest, 0, rest.Len)
+		o.pool.put(rest)
+	}
+	return pos{o.first + n, row}
 }
 
 // drop removes the row at p.
@@ -161,9 +146,13 @@ func (o *output) drop(p pos) {
 	o.pool.put(b)
 }
 
-// release appends to ready the full batches before the one numbered limit.
-func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
-	n := max(0, min(limit-o.first, len(o.batches)-1))
+// release appends to ready the full batches before the one numbered limit, all of whose rows
+// start before t.
+func (o *output) release(ready []*event.Batch, limit int, t int64) []*event.Batch {
+	n := 0
+	for n < min(limit-o.first, len(o.batches)-1) && startOf(o.batches[n], 0, t) == o.batches[n].Len {
+		n++
+	}
 	ready = append(ready, o.batches[:n]...)
 	o.batches = append(o.batches[:0], o.batches[n:]...)
 	o.first += n
@@ -172,14 +161,9 @@ func (o *output) release(ready []*event.Batch, limit int) []*event.Batch {
 
 // close appends all batches to ready, and leaves none: of many ranks most are done.
 func (o *output) close(ready []*event.Batch) []*event.Batch {
-	o.flush(never)
 	if n := len(o.batches); n > 0 && o.batches[n-1].Len == 0 {
 		o.pool.put(o.batches[n-1])
 		o.batches = o.batches[:n-1]
-	}
-	if o.tail != nil {
-		o.pool.put(o.tail)
-		o.tail = nil
 	}
 	ready, o.batches = append(ready, o.batches...), nil
 	return ready

@@ -21,8 +21,11 @@ type rank struct {
 	id   int32
 	plan *plan
 	want [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
+	left bool                   // its rows pass as they are
+
+	in   *event.Batch // whose rows are read
+	from int          // the first of them that is not in the output
 	out  output
-	left bool // its rows pass as they are
 
 	device  int32 // whose collectives or replays count, -1: not known yet
 	markers markers
@@ -60,13 +63,6 @@ type structure struct {
 	copying   bool  // they are, before the next one
 }
 
-// pauses is what tells a stall from the end of a segment.
-type pauses struct {
-	pause  pause
-	doubts doubts
-	host   host
-}
-
 // isolated is what there is of steps.
 type isolated struct {
 	open          bool // a segment, and a step in it, is open
@@ -95,7 +91,7 @@ type openStep struct {
 type segment struct {
 	first      int // number of its first step
 	start, end int64
-	unclear    string // why its structure was not clear, "" where it was
+	rule       *rule // that has told its steps, nil
 	// drained is when the GPU is done with what came before the long idle stretch, by
 	// nvtx and where nothing else is launched by then; else 0.
 	drained int64
@@ -106,13 +102,12 @@ type segment struct {
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, plan: plan, want: plan.want, out: output{pool: pool}, device: -1, outside: outside{end: never},
-		clock:     clock{last: none, frontier: none, limit: never, border: never},
-		structure: structure{started: never}, pauses: pauses{pause: pause{from: never}, host: host{last: none}},
+		clock:     clock{last: none, frontier: none, limit: never, lost: h.Span(id).Unrecorded},
+		structure: structure{started: never}, pauses: pauses{from: never, host: host{last: none}},
+		isolated: isolated{step: openStep{at: pos{row: -1}}},
 	}
-	if f := h.RankFacts(id); f != nil && f.Markers > 0 && !plan.custom {
-		r.startup = h.Source() == "torch"
-	}
-	r.lost = h.Span(id).Unrecorded
+	f := h.RankFacts(id)
+	r.startup = f != nil && f.Markers > 0 && !plan.custom && h.Source() == "torch"
 	r.unrecorded = r.lost
 	r.passBorders(none)
 	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
@@ -137,39 +132,32 @@ func (r *clock) passBorders(t int64) {
 }
 
 // feed uses rows i to j, or holds them back to learn from.
-func (r *rank) feed(b *event.Batch, i, j int) error {
+func (r *rank) feed(b *event.Batch, i, j int) (err error) {
 	if r.id == noRank || r.left {
+		r.last = never
 		r.out.add(b, i, j)
 		r.out.seal(event.BatchRows)
 		return nil
 	}
-	for i < j {
-		var err error
+	for i < j && err == nil {
 		done := false
 		if r.learner == nil {
 			i, err = r.use(b, i, j)
 		} else if i, done = (unmarked{r}).hold(b, i, j); done {
 			err = unmarked{r}.learned()
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
 // use uses rows i to j as far as they need no learning, and returns the first
 // that it did not use.
 func (r *rank) use(b *event.Batch, i, j int) (int, error) {
-	starts := b.Start.Values
-	if starts[i] > r.out.tailStart {
-		r.out.flush(starts[i])
-	}
-	first, from := i, i // from: the first row that is not in the output yet
+	first := i
+	r.in, r.from = b, i
 	for i < j {
 		if r.plan.method == step.Graph && (unmarked{r}).learns() { // from what is before the first pass on
 			unmarked{r}.learn(b, i)
-			r.wait(b, from, i, starts[i])
 			return i, nil
 		}
 		k, stop := r.scan(b, i, j)
@@ -183,16 +171,16 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 				Advice: "sort the stream by rank and start",
 			}
 		case late:
-			t := starts[k]
-			from = r.addBefore(b, from, k)
+			t := b.Start.Values[k]
+			r.put(k)
 			switch {
 			case !r.open:
 			case t >= r.border:
 				r.closeSegment(t)
 			case r.pausing():
-				stalling{r}.endPause(t)
+				r.endPause(t)
 			default:
-				stalling{r}.beginPause()
+				r.pauses.from, r.rows, r.limit = r.limit-r.plan.segmentGap, 0, never
 			}
 			r.passBorders(t)
 			i = k // again
@@ -200,22 +188,26 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		case wanted:
 			if (unmarked{r}).learns() && (unmarked{r}).isUnit(b, k) {
 				unmarked{r}.learn(b, k)
-				r.wait(b, from, k, starts[k])
 				return k, nil
 			}
-			from = r.observe(b, from, k)
+			r.observe(b, k)
 		}
 		i = k + 1
 	}
-	r.wait(b, from, j, starts[j-1])
+	r.put(j)
 	if r.pausing() {
-		r.pause.rows += j - first
-		stalling{r}.boundPause(starts[j-1])
+		r.boundPause(j-first, b.Start.Values[j-1])
 	}
 	if !r.open {
 		r.out.seal(event.BatchRows)
 	}
 	return j, nil
+}
+
+// put puts those of the rows before row k into the output that are not in it.
+func (r *rank) put(k int) {
+	r.out.add(r.in, r.from, k)
+	r.from = k
 }
 
 // countKernels counts those of rows i to k. Code that is compiled launches elementwise ones by
@@ -229,41 +221,6 @@ func (r *rank) countKernels(b *event.Batch, i, k int) {
 
 // structured says whether the structure of collectives tells the open segment's steps.
 func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
-
-// wait puts rows from to j into the output, but for those that start at t, which
-// wait for what comes.
-func (r *rank) wait(b *event.Batch, from, j int, t int64) {
-	k := firstAt(b.Start.Values, from, j, t)
-	r.add(b, from, k)
-	if k < j {
-		r.out.keep(b, k, j, t)
-	}
-}
-
-// add puts rows i to j into the output, after the tail if there are any.
-func (r *rank) add(b *event.Batch, i, j int) {
-	if i < j {
-		r.out.flush(never)
-		r.out.add(b, i, j)
-	}
-}
-
-// addBefore puts the rows from on that start before row k into the output, and returns the first
-// that it left.
-func (r *rank) addBefore(b *event.Batch, from, k int) int {
-	same := firstAt(b.Start.Values, from, k, b.Start.Values[k])
-	r.add(b, from, same)
-	return same
-}
-
-// firstAt returns the first of the rows from i to j, which are the last ones
-// before j, that start at t.
-func firstAt(starts []int64, i, j int, t int64) int {
-	for j > i && starts[j-1] == t {
-		j--
-	}
-	return j
-}
 
 // stop is why scan came back.
 type stop int
@@ -331,27 +288,23 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	return i, stop
 }
 
-// begin ends the open step and begins s with the row k, putting the rows before
-// its start into the output and then its own row.
-func (r *rank) begin(b *event.Batch, from, k int, s openStep, name string) int {
-	first := firstAt(b.Start.Values, from, k+1, s.start)
-	r.add(b, from, first)
-	r.out.flush(s.start)
+// begin ends the open step and begins s with the row k, putting the rows before it and its own row
+// into the output.
+func (r *rank) begin(k int, s openStep, name string) {
+	r.put(k)
 	if r.open {
 		r.endStep(s.start, s.start)
 	} else {
 		r.open = true
-		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end})
+		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end, rule: r.rule})
 	}
-	r.out.seal(event.BatchRows)
-	s.at = r.out.place(name)
-	r.setStep(s)
-	copyLaunch(r.out.at(s.at), s.at.row, b, k)
-	return first
+	r.setStep(s, name)
+	copyLaunch(r.out.at(r.step.at), r.step.at.row, r.in, k)
 }
 
-// setStep makes s the open step.
-func (r *rank) setStep(s openStep) {
+// setStep makes s the open step, with its row in the output.
+func (r *rank) setStep(s openStep, name string) {
+	s.at = r.out.insert(r.step.at, s.start, name)
 	s.since = min(s.since, s.start)
 	row, i := r.out.at(s.at), s.at.row
 	row.Kind.Set(i, event.Step)
@@ -375,7 +328,7 @@ func (r *rank) patch(s *openStep) {
 // segment, begins at next.
 func (r *rank) endStep(end, next int64) {
 	r.patch(&r.step)
-	stalling{r}.doubted(next)
+	r.doubted(next)
 	r.out.tag(r.step.at, end, int64(len(r.sizes)))
 	r.sizes = append(r.sizes, r.step.size)
 	if r.structured() {
@@ -399,16 +352,14 @@ func (r *rank) endStep(end, next int64) {
 // closeSegment ends the open step and its segment. All rows that can be in its
 // period are in the output. What comes next starts at t.
 func (r *rank) closeSegment(t int64) {
-	r.out.flush(t)
 	replayed{r}.settleEager()
 	if r.open { // else what there was is no step
 		r.endStep(r.segments[len(r.segments)-1].end, t)
-		r.segments[len(r.segments)-1].unclear = r.whyUnclear()
 	}
 	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
 		r.segments[len(r.segments)-1].drained = r.frontier
 	}
-	r.open, r.limit, r.pause.from, r.doubts.all = false, never, never, nil
+	r.open, r.limit, r.pauses.from, r.doubts = false, never, never, doubts{}
 	r.outside.close()
 	r.step.id = none
 	r.context.forget()
@@ -419,20 +370,12 @@ func (r *rank) closeSegment(t int64) {
 	r.recent = r.recent[:0]
 }
 
-// whyUnclear says why the structure of the open segment is not clear, "" where it is.
-func (r *rank) whyUnclear() string {
-	if r.rule == nil {
-		return ""
-	}
-	return r.rule.why
-}
-
 // settledBefore is the number of the first batch that may still change.
 func (r *rank) settledBefore() int {
 	switch {
 	case !r.open:
 		return math.MaxInt
-	case len(r.doubts.all) > 0 && len(r.sizes) > r.doubts.step:
+	case r.doubts.before != nil:
 		return r.doubts.before.at.batch
 	case len(r.recent) > 0:
 		return r.recent[0].at.batch

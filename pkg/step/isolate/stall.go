@@ -10,32 +10,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// pause is a stretch of more than SegmentGap in which no GPU of the rank is busy, while it
-// is not known yet whether the host works in it: a stall, or the end of a segment.
-type pause struct {
-	from int64 // ns, never: no such stretch is under way
-	rows int   // that came in it and are held
+// pauses is what tells a stall from the end of a segment.
+type pauses struct {
+	// from is when a stretch of more than SegmentGap began in which no GPU of the rank is busy, while
+	// it is not known yet whether the host works in it: a stall, or the end of a segment; never
+	// where no such stretch is under way.
+	from   int64
+	rows   int // that came in it and are held
+	doubts doubts
+	host   host
 }
 
-// doubt is a pause that is a stall only if ranges that were open at its end belong to the
-// step after it.
+// doubt is a pause with what the host does in it. It may be a stall only if ranges that were open at
+// its end belong to the step after it.
 type doubt struct {
 	pause stat.Span
-	work  []work
-}
-
-// work is time in a pause in which the host works, if what comes after goes on to end or longer.
-type work struct {
-	in  stat.Span
-	end int64
+	since int64     // when the host began the step before
+	rows  []hostRow // of threads that launch
 }
 
 // doubts are those since the step before them began, of which before and end, the latest
-// end of its segment, are known once another step has begun.
+// end of its segment, are known once it has ended.
 type doubts struct {
-	all    []doubt
-	step   int // number of the step before
-	before openStep
+	all    []*doubt
+	before *openStep
 	end    int64
 }
 
@@ -48,9 +46,9 @@ type host struct {
 
 // hostRow is a row of the host that began before those which are held.
 type hostRow struct {
-	what       activity
-	start, end int64
-	thread     int64
+	stat.Span
+	what   activity
+	thread int64
 }
 
 // activity is what a row says of its thread, as far as that tells a stall from the end of a
@@ -113,153 +111,126 @@ func (h *host) keep(b *event.Batch, i int, frontier int64) {
 		return
 	}
 	if what := activityOf(b, i); what != nothing {
-		h.long = slices.DeleteFunc(h.long, func(r hostRow) bool { return r.end <= frontier })
-		h.long = append(h.long, hostRow{what, b.Start.Values[i], b.End.Values[i], b.Thread.Values[i]})
+		h.long = slices.DeleteFunc(h.long, func(r hostRow) bool { return r.To <= frontier })
+		h.long = append(h.long, hostRow{stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}, what, b.Thread.Values[i]})
 	}
 }
 
 // pausing says whether no GPU of the rank has been busy for more than SegmentGap.
-func (r *rank) pausing() bool { return r.pause.from != never }
-
-// stalling is a rank in which a pause is a stall, or the end of a segment.
-type stalling struct{ *rank }
-
-// beginPause begins one, with the rows of the open segment in the output.
-func (r stalling) beginPause() {
-	r.pause, r.limit = pause{from: r.limit - r.plan.segmentGap}, never
-}
+func (r *rank) pausing() bool { return r.pauses.from != never }
 
 // endPause ends the pause at t, with the rows before t in the output. It closes the segment
-// unless the host worked in it, or may turn out to have (see doubts).
-func (r stalling) endPause(t int64) {
-	d := r.hostWork(t)
-	if !d.worked(never) {
+// unless the host worked in it, or may turn out to have.
+func (r *rank) endPause(t int64) {
+	d := r.hostIn(t)
+	if !d.works(never) {
 		r.closeSegment(t)
 		return
 	}
-	if !d.worked(t) {
-		if len(r.sizes) > r.doubts.step {
-			r.doubted(t)
-		}
-		r.doubts.step = len(r.sizes)
+	if !d.works(t) {
+		r.decide(t)
 		r.doubts.all = append(r.doubts.all, d)
 	}
-	r.pause.from, r.limit = never, t+r.plan.segmentGap
+	r.pauses.from, r.limit = never, t+r.plan.segmentGap
 }
 
-// endPauseBefore is endPause where row k ends it, if one is under way; the rows from from on are
-// not in the output. It returns the first that still is not.
-func (r stalling) endPauseBefore(b *event.Batch, from, k int) int {
-	if !r.pausing() {
-		return from
-	}
-	from = r.addBefore(b, from, k)
-	r.endPause(b.Start.Values[k])
-	return from
-}
-
-// boundPause closes the segment where a pause has so many rows that they are not to be held
-// any longer, and the host does not work in it.
-func (r stalling) boundPause(t int64) {
-	if r.pause.rows < maxHeld {
-		return
-	}
-	if r.pause.rows = 0; !r.hostWork(t).worked(never) {
-		r.closeSegment(t)
+// endPauseAt is endPause where row k ends it, if one is under way.
+func (r *rank) endPauseAt(k int) {
+	if r.pausing() {
+		r.put(k)
+		r.endPause(r.in.Start.Values[k])
 	}
 }
 
-// worked says whether the host works for half of the pause or more, with those of the ranges
+// boundPause closes the segment where a pause, in which so many rows more have come until t, has
+// too many to hold them any longer, and the host does not work in it.
+func (r *rank) boundPause(more int, t int64) {
+	if r.rows += more; r.rows >= maxHeld {
+		if r.rows = 0; !r.hostIn(t).works(never) {
+			r.closeSegment(t)
+		}
+	}
+}
+
+// hostIn returns the pause, which ends at t, with what the threads that launch do in it. Of
+// rows that began before the step before it the long ones are known.
+func (r *rank) hostIn(t int64) *doubt {
+	d := &doubt{pause: stat.Span{From: r.pauses.from, To: t}, since: r.step.since}
+	is := func(h *hostRow) bool {
+		return h.From < t && h.To > r.pauses.from && slices.Contains(r.host.launching, h.thread)
+	}
+	for _, h := range r.host.long {
+		if is(&h) {
+			d.rows = append(d.rows, h)
+		}
+	}
+	r.out.each(r.step.at, func(b *event.Batch, i int) {
+		if b.End.Values[i] <= r.pauses.from || b.Kind.Values[i].IsGPU() {
+			return
+		}
+		h := hostRow{Span: stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}, thread: b.Thread.Values[i]}
+		if is(&h) {
+			h.what = activityOf(b, i)
+			d.rows = append(d.rows, h)
+		}
+	})
+	return d
+}
+
+// works says whether the host works for half of the pause or more, with those of the ranges
 // in it which end by the given time, that of its end or later.
-func (d doubt) worked(by int64) bool {
+func (d *doubt) works(by int64) bool {
+	waits := slices.ContainsFunc(d.rows, func(h hostRow) bool { return h.what == waiting })
+	fetches := map[int64][]stat.Span{} // of threads
+	for _, h := range d.rows {
+		if h.what == fetching {
+			fetches[h.thread] = append(fetches[h.thread], h.Span)
+		}
+	}
 	var spans []stat.Span
-	for _, w := range d.work {
-		if w.end <= by {
-			spans = append(spans, w.in)
+	for _, h := range d.rows {
+		in := []stat.Span{h.Clip(d.pause)}
+		switch {
+		case h.what == inCall, h.what == onCPU && !waits:
+			spans = append(spans, in...)
+		case h.what == inRange && h.From >= d.since && h.To <= by:
+			spans = append(spans, stat.Subtract(in, stat.Union(fetches[h.thread]))...)
 		}
 	}
 	return mostOf(stat.Length(stat.Union(spans)), d.pause.Len())
 }
 
-// hostWork returns what the threads that launch do in the pause, which ends at t. Ranges
-// that began before the step before it say nothing of it.
-func (r stalling) hostWork(t int64) doubt {
-	d := doubt{pause: stat.Span{From: r.pause.from, To: t}}
-	all := slices.DeleteFunc(slices.Clone(r.host.long), func(h hostRow) bool { return !r.inPause(&h, t) })
-	r.out.each(r.step.at, func(b *event.Batch, i int) {
-		if b.End.Values[i] <= r.pause.from || b.Kind.Values[i].IsGPU() {
-			return
-		}
-		h := hostRow{start: b.Start.Values[i], end: b.End.Values[i], thread: b.Thread.Values[i]}
-		if r.inPause(&h, t) {
-			if h.what = activityOf(b, i); h.what != nothing {
-				all = append(all, h)
-			}
-		}
-	})
-	waits := slices.ContainsFunc(all, func(h hostRow) bool { return h.what == waiting })
-	for _, thread := range r.host.launching {
-		var fetches []stat.Span
-		for _, h := range all {
-			if h.thread == thread && h.what == fetching {
-				fetches = append(fetches, h.span())
-			}
-		}
-		fetches = stat.Union(fetches)
-		for _, h := range all {
-			in := h.span().Clip(d.pause)
-			switch {
-			case h.thread != thread:
-			case h.what == inCall, h.what == onCPU && !waits:
-				d.work = append(d.work, work{in, none})
-			case h.what == inRange && h.start >= r.step.since:
-				for _, part := range stat.Subtract([]stat.Span{in}, fetches) {
-					d.work = append(d.work, work{part, h.end})
-				}
-			}
-		}
-	}
-	return d
-}
-
-// inPause says whether a row lies in the pause, which ends at t, and is of a thread that
-// launches.
-func (r stalling) inPause(h *hostRow, t int64) bool {
-	return h.start < t && h.end > r.pause.from && slices.Contains(r.host.launching, h.thread)
-}
-
-// span is the time of the row.
-func (h *hostRow) span() stat.Span { return stat.Span{From: h.start, To: h.end} }
-
-// doubted uses the end of the open step for what is in doubt: of the step before it remembers
-// what a split takes, and with the step after, which nothing of what is to be its work may
-// outlast, it is decided.
-func (r stalling) doubted(until int64) {
-	d, seg := &r.doubts, &r.segments[len(r.segments)-1]
-	switch {
+// doubted uses the end of the open step, before what begins at next, for what is in doubt.
+func (r *rank) doubted(next int64) {
+	r.decide(next)
+	switch d := &r.doubts; {
 	case len(d.all) == 0:
-	case len(r.sizes) > d.step:
-		if slices.ContainsFunc(d.all, func(one doubt) bool { return !one.worked(until) }) {
-			r.split()
-		}
-		d.all = nil
 	case r.step.end > d.all[0].pause.From: // it goes on after the pause
-		d.all = nil
+		*d = doubts{}
 	default:
-		d.before, d.end = r.step, seg.end
+		before := r.step
+		d.before, d.end = &before, r.segments[len(r.segments)-1].end
 	}
 }
 
-// split makes the open step the first of another segment.
-func (r stalling) split() {
-	d, last := &r.doubts, len(r.segments)-1
+// decide decides what is in doubt if that is before the open step, which nothing of what is to be
+// its work may outlast: it ends at until. Where a pause is no stall, the step is the first of another segment.
+func (r *rank) decide(until int64) {
+	d, last := r.doubts, len(r.segments)-1
+	if d.before == nil {
+		return
+	}
+	r.doubts = doubts{}
+	if !slices.ContainsFunc(d.all, func(one *doubt) bool { return !one.works(until) }) {
+		return
+	}
 	r.out.each(d.before.at, func(b *event.Batch, i int) { // of the open step none has its number yet
 		if b.Start.Values[i] >= d.end {
 			b.Step.SetNull(i)
 		}
 	})
-	r.segments[last].end, r.segments[last].unclear = d.end, r.whyUnclear()
-	r.segments = append(r.segments, segment{first: len(r.sizes), start: r.step.start, end: r.step.end})
+	r.segments[last].end = d.end
+	r.segments = append(r.segments, segment{first: len(r.sizes), start: r.step.start, end: r.step.end, rule: r.rule})
 	r.recent = r.recent[:0]
 	r.out.at(r.step.at).Segment.Set(r.step.at.row, int64(last+1))
 }

@@ -239,7 +239,10 @@ func (r ended) checkAhead(w *window) {
 func (r ended) checkUnmarked(w *window) *NotFound {
 	why, n := "", 0 // of the window; the segments that are not clear, or unlike the window's
 	for i := range r.segments {
-		unclear := r.segments[i].unclear
+		unclear := ""
+		if rule := r.segments[i].rule; rule != nil {
+			unclear = rule.why
+		}
 		if why == "" && (i == w.segment || w.segment < 0) {
 			why = unclear
 		}
