@@ -32,14 +32,6 @@ func once(at, other []int32) float64 {
 	return float64(n) / float64(max(1, len(at)-1))
 }
 
-// b2n is 1 for true, for counting.
-func b2n(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // union returns the numbers that are in one of two sorted lists.
 func union(a, b []int32) []int32 {
 	all := slices.Concat(a, b)

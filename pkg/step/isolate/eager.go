@@ -39,13 +39,14 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 	r.endPauseAt(k)
 	boundary, fresh := false, r.context.begun(launch)
 	if fresh {
-		if (unmarked(r)).launched(b, k) { // else what began belongs to this replay
+		if r.launched(b, k) { // else what began belongs to this replay
 			r.put(k)
 			r.settleEager()
 		}
 		r.eager.kernels = 0
 		r.settleEager()
-		boundary = unmarked(r).boundary(b, k)
+		r.copying, r.eager.copied = r.copying || r.eager.copied, false
+		boundary = r.boundary(b, k)
 	}
 	s, text := r.stepAt(b, k)
 	s.id = launch
@@ -62,8 +63,8 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 
 // observeEager uses row k, a kernel that no replay ran.
 func (r replayed) observeEager(b *event.Batch, k int) {
-	begins := unmarked(r).between(b, k)
-	begins = unmarked(r).launched(b, k) || begins
+	begins := r.between(b, k)
+	begins = r.launched(b, k) || begins
 	e, end := &r.eager, min(b.End.Values[k], r.border)
 	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
 		r.put(k)

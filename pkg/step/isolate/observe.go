@@ -22,7 +22,7 @@ func (r *rank) observe(b *event.Batch, k int) {
 	case r.plan.method == step.Graph:
 		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != event.Allreduce):
-		unmarked{r}.between(b, k)
+		r.between(b, k)
 	case classed:
 		r.observeCollective(b, k)
 	}
@@ -42,7 +42,7 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 	start, end := b.Start.Values[k], b.End.Values[k]
 	thread, _ := b.Thread.Get(k)
 	id, fresh := r.markers.add(start, end, number, thread, text)
-	r.started = min(r.started, start)
+	r.started, r.marked = min(r.started, start), true
 	if r.plan.method != step.NVTX {
 		return
 	}
@@ -113,7 +113,7 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 	}
 	r.endPauseAt(k)
 	s, text := r.stepAt(b, k)
-	boundary := r.rule != nil && unmarked{r}.boundary(b, k)
+	boundary := r.rule != nil && r.boundary(b, k)
 	if s.id != none && r.open && r.step.id == none && r.rule == nil {
 		r.decide(s.start)
 		if len(r.sizes) == r.segments[len(r.segments)-1].first {

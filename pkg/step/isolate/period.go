@@ -29,11 +29,49 @@ const (
 // comes after them it is not known where in a step it stands.
 const lastOnset = bySync
 
+// run is the sequence of a device's collectives, or replays, in a stretch without markers: what
+// lies before each of them.
+type run struct {
+	tokens []int32 // of all collectives, each token once a collective
+	ends   []int   // where those of each collective end in tokens
+	at     []int   // of each token, the number of the collective it lay before last, plus 1
+}
+
+// add notes that a token lies before the next collective.
+func (s *run) add(t int32) {
+	for int(t) >= len(s.at) {
+		s.at = append(s.at, 0)
+	}
+	if n := len(s.ends) + 1; s.at[t] != n {
+		s.at[t] = n
+		s.tokens = append(s.tokens, t)
+	}
+}
+
 // evidence is where in a run what a step has once lies.
 type evidence struct {
-	places [][]int32         // of each token, the collectives that it lies before
+	tokens []token           // that are known
+	places [][]int32         // of each, the collectives that it lies before
 	kinds  [numKinds][]int32 // of each kind
-	of     []uint8           // of each token, the bits of the kinds that it is of
+}
+
+// evidence returns what there is in the run. What came before the first collective was not seen.
+func (s *run) evidence(all []token) *evidence {
+	e := &evidence{places: make([][]int32, max(len(s.at), int(firstName)))}
+	e.tokens = all[:len(e.places)]
+	for i := 1; i < len(s.ends); i++ {
+		for _, t := range s.tokensOf(int32(i)) {
+			e.places[t] = append(e.places[t], int32(i))
+		}
+	}
+	for t, one := range e.tokens {
+		for k := range numKinds {
+			if one.of>>k&1 != 0 {
+				e.kinds[k] = union(e.kinds[k], e.places[t])
+			}
+		}
+	}
+	return e
 }
 
 // fit is a period that a run may have.
@@ -47,7 +85,7 @@ type fit struct {
 // period on: what repeats by itself, as layers do, is left out of what is longer, and so are
 // its kernels, as they do not tell one collective from another.
 func (s *run) fits(e *evidence) (all []fit) {
-	inner := make([]bool, max(len(s.at), int(firstName)))
+	inner := make([]bool, len(e.tokens))
 	own := func(t int32) int32 {
 		if t == tokenReplay || inner[t] {
 			return int32(len(inner))
@@ -58,7 +96,7 @@ func (s *run) fits(e *evidence) (all []fit) {
 	for i := range parts {
 		parts[i] = int32(i)
 	}
-	kind := func(t int32) int32 { return int32(bits.TrailingZeros8(e.of[t])) }
+	kind := func(t int32) int32 { return int32(bits.TrailingZeros8(e.tokens[t].of)) }
 	all = fitsOf(s.symbols(parts, kind, int32(numKinds)))
 	for len(parts) >= minRepetitions {
 		var symbols []int32
@@ -129,8 +167,8 @@ func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 func (f *fit) support(e *evidence) {
 	for k := range numKinds {
 		is := once(f.at, e.kinds[k]) >= minCover
-		for t := range e.of {
-			is = is || e.of[t]>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
+		for t, one := range e.tokens {
+			is = is || one.of>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
 		}
 		switch {
 		case len(e.kinds[k]) < minRepetitions:
@@ -176,7 +214,7 @@ func (s *run) kindsIn(parts []int32, e *evidence) int {
 	kinds := uint8(0)
 	for _, part := range parts {
 		for _, t := range s.tokensOf(part) {
-			kinds |= e.of[t]
+			kinds |= e.tokens[t].of
 		}
 	}
 	return bits.OnesCount8(kinds)
@@ -217,10 +255,7 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, 
 		}
 		slices.Sort(set)
 		set = slices.Compact(set)
-		key = key[:0]
-		for _, v := range set {
-			key = binary.AppendVarint(key, int64(v))
-		}
+		key, _ = binary.Append(key[:0], binary.NativeEndian, set)
 		one := known[string(key)]
 		if one == nil {
 			one = &signature{set: slices.Clone(set)}
@@ -255,29 +290,35 @@ func alike(a, b []int32) bool {
 }
 
 // rule learns from the run how to identify its steps: they are the repetitions of the period
-// with which most kinds of evidence go, which also say where in it a step begins.
-func (s *run) rule(n *names) *rule {
-	e := s.evidence(n)
+// with which most kinds of evidence go, which also say where in it a step begins: where the first
+// kind stands that each repetition has once.
+func (s *run) rule(all []token) *rule {
+	e := s.evidence(all)
+	u := &rule{silent: !slices.ContainsFunc(e.kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })}
 	best, rival := s.best(e)
 	if best == nil {
-		return &rule{embed: true, silent: e.silent(), why: fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)}
+		u.embed, u.why = true, fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
+		return u
 	}
-	why := ""
+	at, kinds := best.at, best.kinds
+	onset := len(kinds) > 0 && kinds[0] <= lastOnset
+	if onset {
+		at = e.kinds[kinds[0]]
+	}
+	u.copies = slices.Contains(kinds, byOutput)
+	u.groups = max(0, len(at)-1)
+	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
+	clear := u.beginAt(at, e)
 	switch {
-	case best.score < 0 && len(best.kinds) < 2 || !slices.ContainsFunc(best.kinds, func(k kind) bool { return k != byReplay }):
-		why = "no once-per-step work recurs with the period"
+	case best.score < 0 && len(kinds) < 2 || !slices.ContainsFunc(kinds, func(k kind) bool { return k != byReplay }):
+		u.why = "no once-per-step work recurs with the period"
 	case rival != nil:
-		why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
+		u.why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
+	case !onset:
+		u.why = "it is not clear which once-per-step work comes first"
+	case !clear:
+		u.why = "the work that begins a step also occurs inside steps"
 	}
-	if !best.setOnset(e) && why == "" {
-		why = "it is not clear which once-per-step work comes first"
-	}
-	u := s.ruleFor(best.at, e.places, n)
-	if why != "" {
-		u.why = why
-	}
-	u.copies = slices.Contains(best.kinds, byOutput)
-	u.silent = e.silent()
 	return u
 }
 
@@ -298,66 +339,24 @@ func (s *run) best(e *evidence) (best, rival *fit) {
 	return best, rival
 }
 
-// evidence returns what there is in the run, whose names n has.
-func (s *run) evidence(n *names) *evidence {
-	places := s.places()
-	e := &evidence{places: places, of: make([]uint8, len(places))}
-	add := func(k kind, t int) {
-		e.kinds[k], e.of[t] = union(e.kinds[k], places[t]), e.of[t]|1<<k
-	}
-	for i, name := range n.list[:len(places)-int(firstName)] {
-		t := i + int(firstName)
-		if isEmbedding(name) {
-			add(byEmbedding, t)
-		}
-		if isHead(name, s.classes[t]) {
-			add(byHead, t)
-		}
-	}
-	add(bySync, int(tokenSync))
-	add(byInput, int(tokenHtoD))
-	add(byOutput, int(tokenDtoH))
-	add(byReplay, int(tokenReplay))
-	return e
-}
-
-// silent says whether no kind of evidence recurs.
-func (e *evidence) silent() bool {
-	return !slices.ContainsFunc(e.kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })
-}
-
-// setOnset moves the beginnings to where the first kind stands that each repetition has once,
-// and says whether there is any.
-func (f *fit) setOnset(e *evidence) bool {
-	if len(f.kinds) == 0 || f.kinds[0] > lastOnset {
-		return false
-	}
-	f.at = e.kinds[f.kinds[0]]
-	return true
-}
-
-// ruleFor makes a rule of the tokens that lie where steps begin and hardly anywhere else: of
-// them those that are needed for nearly all of the steps, the most frequent first.
-func (s *run) ruleFor(at []int32, places [][]int32, n *names) *rule {
-	u := &rule{begins: make([]bool, len(places)), classes: s.classes, groups: max(0, len(at)-1)}
-	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
+// beginAt has the rule begin steps with tokens that lie where steps begin and hardly anywhere else: of
+// them those that are needed for nearly all of the steps, the most frequent first. It says whether
+// there are enough.
+func (u *rule) beginAt(at []int32, e *evidence) bool {
 	var tokens []int
-	for t := range places {
-		if both := common(at, places[t]); both > 0 && both >= (1-maxStray)*float64(len(places[t])) {
+	for t, places := range e.places {
+		if both := common(at, places); both > 0 && both >= (1-maxStray)*float64(len(places)) {
 			tokens = append(tokens, t)
 		}
 	}
-	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(common(at, places[b]), common(at, places[a])) })
+	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(common(at, e.places[b]), common(at, e.places[a])) })
+	u.begins = make([]bool, len(e.places))
 	var covered []int32
 	for _, t := range tokens {
-		if more := union(covered, places[t]); common(at, more) > common(at, covered) {
-			covered = more
-			u.begins[t] = true
-			u.embed = u.embed || t >= int(firstName) && isEmbedding(n.list[t-int(firstName)])
+		if more := union(covered, e.places[t]); common(at, more) > common(at, covered) {
+			covered, u.begins[t] = more, true
+			u.embed = u.embed || e.tokens[t].of>>byEmbedding&1 != 0
 		}
 	}
-	if common(at, covered) < (1-maxStray)*float64(len(at)) {
-		u.why = "the work that begins a step also occurs inside steps"
-	}
-	return u
+	return common(at, covered) >= (1-maxStray)*float64(len(at))
 }

@@ -19,7 +19,6 @@ const (
 // rank is what is known of one rank after the rows so far.
 type rank struct {
 	id   int32
-	plan *plan
 	want [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
 	left bool                   // its rows pass as they are
 
@@ -27,7 +26,6 @@ type rank struct {
 	from int          // the first of them that is not in the output
 	out  output
 
-	device  int32 // whose collectives or replays count, -1: not known yet
 	markers markers
 	outside outside // by nvtx
 	eager   eager
@@ -50,6 +48,8 @@ type clock struct {
 
 // structure is what tells steps without markers.
 type structure struct {
+	plan      *plan
+	device    int32    // whose collectives or replays count, -1: not known yet
 	learner   *learner // nil while there is nothing to learn
 	rule      *rule    // of the open segment, nil
 	marked    bool     // the rank has markers
@@ -101,9 +101,9 @@ type segment struct {
 // device has its all-reduce kernels, what was not recorded) is used from the start.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
-		id: id, plan: plan, want: plan.want, out: output{pool: pool}, device: -1, outside: outside{end: never},
+		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
 		clock:     clock{last: none, frontier: none, limit: never, lost: h.Span(id).Unrecorded},
-		structure: structure{started: never}, pauses: pauses{from: never, host: host{last: none}},
+		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{last: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
 	}
 	f := h.RankFacts(id)
@@ -143,8 +143,8 @@ func (r *rank) feed(b *event.Batch, i, j int) (err error) {
 		done := false
 		if r.learner == nil {
 			i, err = r.use(b, i, j)
-		} else if i, done = (unmarked{r}).hold(b, i, j); done {
-			err = unmarked{r}.learned()
+		} else if i, done = r.hold(b, i, j); done {
+			err = r.learned()
 		}
 	}
 	return err
@@ -156,8 +156,8 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	first := i
 	r.in, r.from = b, i
 	for i < j {
-		if r.plan.method == step.Graph && (unmarked{r}).learns() { // from what is before the first pass on
-			unmarked{r}.learn(b, i)
+		if r.plan.method == step.Graph && r.learns() { // from what is before the first pass on
+			r.learn(b, i)
 			return i, nil
 		}
 		k, stop := r.scan(b, i, j)
@@ -186,8 +186,8 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 			i = k // again
 			continue
 		case wanted:
-			if (unmarked{r}).learns() && (unmarked{r}).isUnit(b, k) {
-				unmarked{r}.learn(b, k)
+			if r.learns() && r.isUnit(b, k) {
+				r.learn(b, k)
 				return k, nil
 			}
 			r.observe(b, k)
@@ -362,7 +362,7 @@ func (r *rank) closeSegment(t int64) {
 	r.open, r.limit, r.pauses.from, r.doubts = false, never, never, doubts{}
 	r.outside.close()
 	r.step.id = none
-	r.context.forget()
+	r.context.launches = r.context.launches[:0]
 	if !r.replaying { // the next segment may be another
 		r.rule, r.want = nil, r.plan.want
 		r.begins = false
@@ -386,7 +386,7 @@ func (r *rank) settledBefore() int {
 // finish takes the end of the rank's rows. An error is in those that were held.
 func (r *rank) finish() (err error) {
 	if r.learner != nil {
-		err = unmarked{r}.learned()
+		err = r.learned()
 	}
 	if r.open {
 		r.closeSegment(never)
