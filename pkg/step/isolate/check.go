@@ -1,98 +1,159 @@
 package isolate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// checkCounts warns where something else that a step has once says that there is another number
-// of steps: the one that says so most.
-func (r ended) checkCounts() {
-	n := len(r.sizes)
-	most, other := 0, ""
-	say := func(count int, what string) {
-		if apart := max(count, n) - min(count, n); apart > most && (float64(apart) > maxApart*float64(n) || apart > 1 && float64(apart) > maxStray*float64(n)) {
-			most, other = apart, fmt.Sprintf("%d %s", count, what)
-		}
+// shown is ns in a sentence.
+func shown(ns int64) string { return report.Micros(float64(ns) / 1e3) }
+
+// warn adds a warning about the rank.
+func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
+
+// check warns of what is odd about the steps. An error says that those of a rank
+// without markers cannot be identified.
+func (e *ended) check() (none *NotFound) {
+	e.checkWindow()
+	switch {
+	case e.plan.method == step.NVTX:
+		e.checkAhead()
+	case e.plan.method == step.Graph || e.markers.ids == 0:
+		none = e.checkUnmarked()
 	}
-	shown := n + max(0, r.more) // iterations by markers
-	if m := int(r.markers.ids); m > 0 && r.plan.method != step.NVTX {
-		say(m, "forward-step markers")
-		shown = m
+	if none == nil {
+		e.checkCounts()
 	}
-	r.unlikeMarkers = float64(max(n-shown, shown-n)) > (1-minCover)*float64(n)
-	switch r.plan.method {
-	case step.NVTX:
-		say(n+r.more, "forward passes by their launches")
-		if shared := int(r.markers.shared); float64(shared) < minCover*float64(n) {
-			say(n+shared, "markers, counting simultaneous ones of other threads")
+	return none
+}
+
+// checkWindow warns of a window of few of the steps.
+func (e *ended) checkWindow() {
+	n, all := len(e.inWindow()), len(e.sizes)
+	switch {
+	case e.segment < 0:
+		e.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included", e.id, all, step.MinSteps)
+	case !mostOf(n, all):
+		longest := int64(0) // of the pauses that were recorded
+		for i := 1; i < len(e.segments); i++ {
+			from, to := e.segments[i-1].end, e.segments[i].start
+			if !slices.ContainsFunc(e.lost, func(u [2]int64) bool { return from < u[1] && u[0] < to }) {
+				longest = max(longest, to-from)
+			}
 		}
-	case step.Allreduce:
-		inside := -int(r.strays)
-		for _, size := range r.sizes {
-			inside += int(size)
+		why := "unrecorded time splits them into %d segments"
+		if longest > 0 {
+			why = fmt.Sprintf("pauses of up to %s split them into %%d segments; to treat pauses as stalls: --segment-gap %v",
+				shown(longest), (2 * time.Duration(longest)).Truncate(time.Millisecond))
 		}
-		say(n+more(r.sizes, commonSize(r.sizes)), "forward passes by their all-reduce kernels")
-		say(n+n*int(float64(r.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels")
-		say(n+more(r.kernels, median(r.kernels)), "forward passes by all of their kernels")
-	}
-	say(max(n, r.copied), "copies of tokens from the GPU")
-	if other != "" {
-		r.warn("rank %d has %d steps by %s, but %s: steps may be split or merged; %s", r.id, n, r.plan.method, other, r.remedy())
+		e.warn("only %d of %d steps of rank %d are analysed: "+why, n, all, e.id, len(e.segments))
 	}
 }
 
-// checkUnlike warns where the steps of some ranks are as long as several of others, as those of
-// two engines or of prefill and decode processes are: what is said of a step is of neither.
-func (it *Isolator) checkUnlike(ranks []*rank) {
-	type pace struct{ rank, ns int }
-	var paces []pace
-	for _, r := range ranks {
-		if len(r.sizes) == 0 {
+// checkAhead warns where the GPU is still at work on the window's steps long after its
+// last marker, by a tenth of the window and more than the few steps that an engine
+// schedules ahead: markers are then as far apart as the host makes them, which is less
+// than the GPU takes. Of fewer steps than a benchmark has nobody can tell, nor where the last
+// one has context requests: it may take the GPU as long as many others.
+func (e *ended) checkAhead() {
+	for i, seg := range e.segments {
+		n, late, length := int64(len(seg.sizes)), seg.drained-seg.end, seg.end-seg.start
+		if e.segment >= 0 && i != e.segment || n < step.MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
 			continue
 		}
-		if w := (ended{r}).window(); w.segment >= 0 {
-			paces = append(paces, pace{int(r.id), int(w.end-w.start) / w.steps})
-		}
-	}
-	slices.SortFunc(paces, func(a, b pace) int { return cmp.Compare(a.ns, b.ns) })
-	at, most := 0, unlike
-	for k := 1; k < len(paces); k++ {
-		if ratio := float64(paces[k].ns) / float64(max(1, paces[k-1].ns)); ratio > most {
-			at, most = k, ratio
-		}
-	}
-	if at == 0 {
+		e.warn("the host of rank %d runs ahead of its GPU, which finishes %s after the last marker of a window of %s: "+
+			"step lengths show the pace of the host, not the throughput; compare with --by graph or --by allreduce",
+			e.id, shown(late), shown(length))
 		return
 	}
-	named := func(list []pace) string {
-		var numbers []int
-		for _, p := range list {
-			numbers = append(numbers, p.rank)
-		}
-		slices.Sort(numbers)
-		return report.Numbered(numbers)
-	}
-	it.opt.Warn(fmt.Sprintf("steps take up to %s on rank%s, and %s or more on rank%s: figures per step are means of unlike steps; --rank chooses ranks",
-		shown(int64(paces[at-1].ns)), named(paces[:at]), shown(int64(paces[at].ns)), named(paces[at:])))
 }
 
-// remedy is what tells steps apart for certain.
-func (r ended) remedy() string {
-	switch {
-	case r.plan.method == step.NVTX:
-		return "if several threads have markers, choose those of one with --marker"
-	case r.markers.ids > 0:
-		return "compare with --by nvtx"
+// checkUnmarked warns of what is odd about steps that were found by structure or by
+// graph, and fails where the structure is not clear and nothing else tells.
+func (e *ended) checkUnmarked() *NotFound {
+	why, n := "", 0 // of the window; the segments that are not clear, or unlike the window's
+	for i, seg := range e.segments {
+		unclear := ""
+		if seg.rule != nil {
+			unclear = seg.rule.why
+		}
+		if why == "" && (i == e.segment || e.segment < 0) {
+			why = unclear
+		}
+		n += b2n(unclear != "" || e.segment >= 0 && i != e.segment && mostOf(e.odd(seg.sizes), len(seg.sizes)))
 	}
-	return "record the engine's forward-step ranges, or name yours with --marker"
+	switch {
+	case why != "" && e.markers.ids > 0: // whose number is compared with that of the steps
+	case why != "" && e.plan.method == step.Graph:
+		e.warn("rank %d: %s", e.id, why)
+	case why != "":
+		return &NotFound{
+			Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", e.id, why),
+			Advice: "profile with the engine's own ranges on, name yours with --marker, or split at gaps with --gap 1ms",
+			Ranks:  []int32{e.id},
+		}
+	case n > 0:
+		e.warn("the steps in %s of rank %d outside its benchmark window are uncertain", report.Counted(n, "segment"), e.id)
+	}
+	if odd, of := e.odd(e.inWindow()), len(e.inWindow()); float64(odd) >= (1-minCover)*float64(of) {
+		e.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
+			"steps may be split or merged", odd, of, e.id, e.size)
+	}
+	return nil
 }
+
+// checkCounts warns where something else that a step has once says that there is another number
+// of steps: the one that says so most.
+func (e *ended) checkCounts() {
+	n, nvtx, marked := len(e.sizes), e.plan.method == step.NVTX, int(e.markers.ids)
+	markers, together, inside := n, n, -int(e.strays)
+	if marked > 0 && !nvtx {
+		markers = marked
+	}
+	if shared := int(e.markers.shared); nvtx && float64(shared) < minCover*float64(n) {
+		together += shared
+	}
+	for _, size := range e.sizes {
+		inside += int(size)
+	}
+	e.unlikeMarkers = float64(distance(n, markers+max(0, e.more))) > (1-minCover)*float64(n)
+	most, other := 0, ""
+	for _, one := range []struct {
+		count int
+		of    string
+	}{
+		{markers, "forward-step markers"},
+		{n + e.more, "forward passes by their launches"},
+		{together, "markers, counting simultaneous ones of other threads"},
+		{n + more(e.sizes, e.size), "forward passes by their all-reduce kernels"},
+		{n + n*int(float64(e.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
+		{n + more(e.kernels, median(e.kernels)), "forward passes by all of their kernels"},
+		{max(n, e.copied), "copies of tokens from the GPU"},
+	} {
+		if by := distance(n, one.count); by > most && (float64(by) > maxApart*float64(n) || by > 1 && float64(by) > maxStray*float64(n)) {
+			most, other = by, fmt.Sprintf("%d %s", one.count, one.of)
+		}
+	}
+	remedy := "record the engine's forward-step ranges, or name yours with --marker"
+	switch {
+	case other == "":
+		return
+	case nvtx:
+		remedy = "if several threads have markers, choose those of one with --marker"
+	case marked > 0:
+		remedy = "compare with --by nvtx"
+	}
+	e.warn("rank %d has %d steps by %s, but %s: steps may be split or merged; %s", e.id, n, e.plan.method, other, remedy)
+}
+
+// distance is by how much two numbers differ.
+func distance(a, b int) int { return max(a, b) - min(a, b) }
 
 // more is how many more steps there are if those with several times the usual amount of work are
 // several.

@@ -116,7 +116,7 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 	boundary := r.rule != nil && r.boundary(b, k)
 	if s.id != none && r.open && r.step.id == none && r.rule == nil {
 		r.decide(s.start)
-		if len(r.sizes) == r.segments[len(r.segments)-1].first {
+		if len(r.segments[len(r.segments)-1].sizes) == 0 {
 			r.retract()
 		}
 	}

@@ -65,15 +65,14 @@ type structure struct {
 
 // isolated is what there is of steps.
 type isolated struct {
-	open          bool // a segment, and a step in it, is open
-	step          openStep
-	recent        []openStep // steps before it that a range or a replay may still prolong
-	segments      []segment
-	sizes         []int32 // of all steps
-	more          int     // at the end: how many more forward passes are launched than there are markers
-	unlikeMarkers bool    // markers show other iterations than more than a tenth of its steps
-	kernels       []int32 // of all steps, by structure
-	strays        int32   // all-reduce kernels that were launched outside of markers
+	open     bool // a segment, and a step in it, is open
+	step     openStep
+	recent   []openStep // steps before it that a range or a replay may still prolong
+	segments []segment
+	steps    int     // that have ended
+	more     int     // at the end: how many more forward passes are launched than there are markers
+	kernels  []int32 // of all steps, by structure
+	strays   int32   // all-reduce kernels that were launched outside of markers
 }
 
 // openStep is a step whose row is still held.
@@ -89,7 +88,7 @@ type openStep struct {
 
 // segment is a number of steps without a long idle stretch between them.
 type segment struct {
-	first      int // number of its first step
+	sizes      []int32 // of its steps
 	start, end int64
 	rule       *rule // that has told its steps, nil
 	// drained is when the GPU is done with what came before the long idle stretch, by
@@ -296,7 +295,7 @@ func (r *rank) begin(k int, s openStep, name string) {
 		r.endStep(s.start, s.start)
 	} else {
 		r.open = true
-		r.segments = append(r.segments, segment{first: len(r.sizes), start: s.start, end: s.end, rule: r.rule})
+		r.segments = append(r.segments, segment{start: s.start, end: s.end, rule: r.rule})
 	}
 	r.setStep(s, name)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, r.in, k)
@@ -329,8 +328,10 @@ func (r *rank) patch(s *openStep) {
 func (r *rank) endStep(end, next int64) {
 	r.patch(&r.step)
 	r.doubted(next)
-	r.out.tag(r.step.at, end, int64(len(r.sizes)))
-	r.sizes = append(r.sizes, r.step.size)
+	r.out.tag(r.step.at, end, int64(r.steps))
+	r.steps++
+	seg := &r.segments[len(r.segments)-1]
+	seg.sizes = append(seg.sizes, r.step.size)
 	if r.structured() {
 		r.kernels, r.work = append(r.kernels, r.work), 0
 	}

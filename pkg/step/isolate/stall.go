@@ -230,7 +230,7 @@ func (r *rank) decide(until int64) {
 		}
 	})
 	r.segments[last].end = d.end
-	r.segments = append(r.segments, segment{first: len(r.sizes), start: r.step.start, end: r.step.end, rule: r.rule})
+	r.segments = append(r.segments, segment{start: r.step.start, end: r.step.end, rule: r.rule})
 	r.recent = r.recent[:0]
 	r.out.at(r.step.at).Segment.Set(r.step.at.row, int64(last+1))
 }
