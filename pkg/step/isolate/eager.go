@@ -23,13 +23,6 @@ type eager struct {
 	first bool
 }
 
-// markEager gives the row of the open step, which ends, the class launch where no replay ran it.
-func (r replayed) markEager() {
-	if b := r.out.at(r.step.at); r.step.eager && b.Columns.Has(event.ColClass) {
-		b.Class.Set(r.step.at.row, event.Launch)
-	}
-}
-
 // observeReplay uses a GPU row that a graph launch ran.
 func (r replayed) observeReplay(b *event.Batch, k int) {
 	launch, ok := b.Correlation.Get(k)

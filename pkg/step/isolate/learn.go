@@ -132,14 +132,20 @@ func (s *structure) read(b *event.Batch, k int) {
 func (r *rank) learned() (err error) {
 	l := r.learner
 	if !r.marked && len(l.run.ends) > 0 {
-		if l.rule == nil || l.tried < l.rows {
-			l.rule = l.run.rule(r.context.words.all)
+		u := l.rule
+		if u == nil || l.tried < l.rows {
+			u = l.run.rule(r.context.words.all)
 		}
-		if r.plan.method == step.Graph {
-			l.cycle()
+		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
+			u.single = u.why != "" || u.each
+			switch {
+			case u.silent && float64(l.whole) >= minCover*float64(len(l.run.ends)):
+				u.why = ""
+			case u.why != "":
+				u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
+			}
 		}
-		r.rule = l.rule
-		r.want = r.rule.wants(r.plan.want, r.context.words.all)
+		r.rule, r.want = u, u.wants(r.plan.want, r.context.words.all)
 	}
 	r.learner = nil
 	r.context.reset()
@@ -153,19 +159,6 @@ func (r *rank) learned() (err error) {
 	}
 	r.replaying = false
 	return err
-}
-
-// cycle makes the rule one for graph replays: each is a step, unless the period that was learned is
-// of several.
-func (l *learner) cycle() {
-	u := l.rule
-	u.single = u.why != "" || u.each
-	switch {
-	case u.silent && float64(l.whole) >= minCover*float64(len(l.run.ends)):
-		u.why = ""
-	case u.why != "":
-		u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
-	}
 }
 
 // wants returns the rows to stop at: also those with whose tokens a step begins.

@@ -120,7 +120,15 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 			r.retract()
 		}
 	}
-	if !r.open || r.startsStep(&s, boundary) {
+	begins := s.id != none && s.id != r.step.id
+	switch {
+	case s.id != none || r.step.id != none: // a sampler's collective, a draft model's, is of the step under way
+	case r.rule != nil:
+		begins = boundary
+	default:
+		begins = s.start-r.step.end > r.plan.gap
+	}
+	if begins || !r.open {
 		r.begin(k, s, text)
 		return
 	}
@@ -151,20 +159,6 @@ func (r *rank) retract() {
 	r.step.at.row--
 	r.segments = r.segments[:len(r.segments)-1]
 	r.open, r.limit, r.doubts = false, never, doubts{}
-}
-
-// startsStep says whether a collective, with which s would begin, is not of the open step;
-// boundary is what the rule for steps without markers says.
-func (r *rank) startsStep(s *openStep, boundary bool) bool {
-	switch {
-	case s.id != none:
-		return s.id != r.step.id
-	case r.step.id != none:
-		return false // a sampler's collective, a draft model's
-	case r.rule != nil:
-		return boundary
-	}
-	return s.start-r.step.end > r.plan.gap
 }
 
 // launchColumns are those that describe a launch.

@@ -86,8 +86,9 @@ type fit struct {
 // its kernels, as they do not tell one collective from another.
 func (s *run) fits(e *evidence) (all []fit) {
 	inner := make([]bool, len(e.tokens))
+	inner[tokenReplay] = true // an eager pass is a step as one that is replayed
 	own := func(t int32) int32 {
-		if t == tokenReplay || inner[t] {
+		if inner[t] {
 			return int32(len(inner))
 		}
 		return t
@@ -108,7 +109,23 @@ func (s *run) fits(e *evidence) (all []fit) {
 		}
 	}
 	for i := range all {
-		all[i].support(e)
+		f := &all[i]
+		for k := range numKinds {
+			// It is enough that one token of a kind is there once: what makes tokens stretches over a
+			// collective of the sampler.
+			is := once(f.at, e.kinds[k]) >= minCover
+			for t, one := range e.tokens {
+				is = is || one.of>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
+			}
+			switch {
+			case len(e.kinds[k]) < minRepetitions:
+			case is:
+				f.kinds = append(f.kinds, k)
+				f.score++
+			default:
+				f.score--
+			}
+		}
 	}
 	return all
 }
@@ -159,26 +176,6 @@ func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 		}
 	}
 	return f
-}
-
-// support fills in the evidence that each repetition has once, and what speaks for the period.
-// Of a kind it is enough that one of its tokens is there once: what makes tokens stretches over
-// a collective of the sampler.
-func (f *fit) support(e *evidence) {
-	for k := range numKinds {
-		is := once(f.at, e.kinds[k]) >= minCover
-		for t, one := range e.tokens {
-			is = is || one.of>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
-		}
-		switch {
-		case len(e.kinds[k]) < minRepetitions:
-		case is:
-			f.kinds = append(f.kinds, k)
-			f.score++
-		default:
-			f.score--
-		}
-	}
 }
 
 // collapse leaves out what repeats with the shortest lag, and notes its tokens: what holds
@@ -271,7 +268,11 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, 
 	var leaders []*signature
 	for i, one := range order {
 		one.symbol = int32(i)
-		if k := slices.IndexFunc(leaders, func(other *signature) bool { return alike(one.set, other.set) }); k >= 0 {
+		k := slices.IndexFunc(leaders, func(other *signature) bool {
+			both := int(common(one.set, other.set))
+			return mostOf(both, len(one.set)+len(other.set)-both)
+		})
+		if k >= 0 {
 			one.symbol = leaders[k].symbol
 		} else if len(leaders) < maxLag {
 			leaders = append(leaders, one)
@@ -281,12 +282,6 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, 
 		symbols = append(symbols, one.symbol)
 	}
 	return kept, symbols
-}
-
-// alike says whether two sets of tokens share half of what they have together.
-func alike(a, b []int32) bool {
-	both := int(common(a, b))
-	return mostOf(both, len(a)+len(b)-both)
 }
 
 // rule learns from the run how to identify its steps: they are the repetitions of the period

@@ -3,6 +3,7 @@ package isolate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -102,19 +103,15 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
 		clock:     clock{last: none, frontier: none, limit: never, lost: h.Span(id).Unrecorded},
-		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{last: none}},
+		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{launcher: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
 	}
 	f := h.RankFacts(id)
 	r.startup = f != nil && f.Markers > 0 && !plan.custom && h.Source() == "torch"
 	r.unrecorded = r.lost
 	r.passBorders(none)
-	if report := h.Report(id); report != nil && len(report.AllreduceDevices) == len(report.Ranks) {
-		for i, n := range report.Ranks {
-			if n == id && plan.method == step.Allreduce {
-				r.device = report.AllreduceDevices[i]
-			}
-		}
+	if report := h.Report(id); report != nil && plan.method == step.Allreduce && len(report.AllreduceDevices) == len(report.Ranks) {
+		r.device = report.AllreduceDevices[slices.Index(report.Ranks, id)]
 	}
 	return r
 }
@@ -160,8 +157,8 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 			return i, nil
 		}
 		k, stop := r.scan(b, i, j)
-		if r.structured() {
-			r.countKernels(b, i, k)
+		for ; i < k && r.structured(); i++ { // code that is compiled launches elementwise ones by the thousand
+			r.work += int32(b2n(b.Kind.Values[i] == event.Kernel && b.Class.Values[i] != event.Elementwise))
 		}
 		switch stop {
 		case unsorted:
@@ -194,8 +191,12 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		i = k + 1
 	}
 	r.put(j)
-	if r.pausing() {
-		r.boundPause(j-first, b.Start.Values[j-1])
+	if t := b.Start.Values[j-1]; r.pausing() {
+		if r.rows += j - first; r.rows >= maxHeld { // too many to hold them any longer
+			if r.rows = 0; !r.hostIn(t).works(never) {
+				r.closeSegment(t)
+			}
+		}
 	}
 	if !r.open {
 		r.out.seal(event.BatchRows)
@@ -207,15 +208,6 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 func (r *rank) put(k int) {
 	r.out.add(r.in, r.from, k)
 	r.from = k
-}
-
-// countKernels counts those of rows i to k. Code that is compiled launches elementwise ones by
-// the thousand.
-func (r *rank) countKernels(b *event.Batch, i, k int) {
-	kinds, classes := b.Kind.Values[:k], b.Class.Values[:k]
-	for ; i < k; i++ {
-		r.work += int32(b2n(kinds[i] == event.Kernel && classes[i] != event.Elementwise))
-	}
 }
 
 // structured says whether the structure of collectives tells the open segment's steps.
@@ -240,7 +232,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	want, busy := &r.want, p.busy
 	calls := p.method == step.NVTX
 	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
-	pausing, launcher, long := r.pausing(), r.host.last, p.segmentGap/2
+	pausing, launcher, long := r.pausing(), r.host.launcher, p.segmentGap/2
 	stop := end
 	for ; i < j; i++ {
 		t := starts[i]
@@ -267,10 +259,10 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 		}
 		if kind == uint32(event.API) && launchClasses>>uint32(classes[i])&1 != 0 {
 			thread := b.Thread.Values[i]
-			if thread != launcher {
-				launcher = thread
-				r.host.launches(thread)
+			if thread != launcher && !slices.Contains(r.host.launching, thread) {
+				r.host.launching = append(r.host.launching, thread)
 			}
+			launcher = thread
 			if calls {
 				r.outside.call(classes[i], t)
 			}
@@ -283,7 +275,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			break
 		}
 	}
-	r.last, r.frontier, r.limit = last, frontier, limit
+	r.last, r.frontier, r.limit, r.host.launcher = last, frontier, limit, launcher
 	return i, stop
 }
 
@@ -311,7 +303,6 @@ func (r *rank) setStep(s openStep, name string) {
 	row.Rank.Set(i, r.id)
 	row.Segment.Set(i, int64(len(r.segments)-1))
 	r.step = s
-	r.patch(&s)
 	r.limit = max(r.frontier, s.end) + r.plan.segmentGap
 	r.extend(s.end)
 }
@@ -343,7 +334,9 @@ func (r *rank) endStep(end, next int64) {
 			old++
 		}
 	case step.Graph:
-		replayed{r}.markEager()
+		if b := r.out.at(r.step.at); r.step.eager && b.Columns.Has(event.ColClass) {
+			b.Class.Set(r.step.at.row, event.Launch)
+		}
 		r.recent = append(r.recent, r.step)
 		old = max(0, len(r.recent)-maxReplays)
 	}

@@ -117,8 +117,13 @@ func (c *context) host(b *event.Batch, k int) {
 			e.token = tokenSync
 		}
 	case event.Memcpy:
-		if at, ok := b.LaunchStart.Get(k); ok {
-			e.start, e.token = at, copyToken(b.Name.Get(k))
+		at, ok := b.LaunchStart.Get(k)
+		e.start = at
+		switch name := b.Name.Get(k); {
+		case ok && string(name) == "memcpy HtoD":
+			e.token = tokenHtoD
+		case ok && string(name) == "memcpy DtoH":
+			e.token = tokenDtoH
 		}
 	}
 	if e.token < 0 || e.start < c.launch {
@@ -131,17 +136,6 @@ func (c *context) host(b *event.Batch, k int) {
 	for ; i > 0 && e.start < c.hosts[i-1].start; i-- {
 	}
 	c.hosts = slices.Insert(c.hosts, i, e)
-}
-
-// copyToken returns the token of a copy of the given name, -1.
-func copyToken(name []byte) int32 {
-	switch string(name) {
-	case "memcpy HtoD":
-		return tokenHtoD
-	case "memcpy DtoH":
-		return tokenDtoH
-	}
-	return -1
 }
 
 // isReplay says whether a graph launch ran row k of the GPU.

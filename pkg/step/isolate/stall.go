@@ -40,7 +40,7 @@ type doubts struct {
 // host is what is remembered of the host rows of a rank, for pauses.
 type host struct {
 	launching []int64 // threads that have launched work
-	last      int64   // of them the one that did so last
+	launcher  int64   // of them the one that did so last
 	long      []hostRow
 }
 
@@ -96,14 +96,6 @@ func activityOf(b *event.Batch, i int) activity {
 	return nothing
 }
 
-// launches notes that a thread launches work.
-func (h *host) launches(thread int64) {
-	h.last = thread
-	if !slices.Contains(h.launching, thread) {
-		h.launching = append(h.launching, thread)
-	}
-}
-
 // keep remembers row i, which may be long enough to make a stall after the rows around it
 // have been handed out. A pause has no part of what ends before frontier.
 func (h *host) keep(b *event.Batch, i int, frontier int64) {
@@ -139,16 +131,6 @@ func (r *rank) endPauseAt(k int) {
 	if r.pausing() {
 		r.put(k)
 		r.endPause(r.in.Start.Values[k])
-	}
-}
-
-// boundPause closes the segment where a pause, in which so many rows more have come until t, has
-// too many to hold them any longer, and the host does not work in it.
-func (r *rank) boundPause(more int, t int64) {
-	if r.rows += more; r.rows >= maxHeld {
-		if r.rows = 0; !r.hostIn(t).works(never) {
-			r.closeSegment(t)
-		}
 	}
 }
 
