@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -42,23 +44,58 @@ func (c *adviser) adviseGraphs() {
 		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.figures[launchCalls].Mean), report.Digits(c.target.figures[launchCalls].Mean))
 }
 
-// kernelsOf is the number of kernels per step, replayed ones included, 0 where it is not
-// known.
-func kernelsOf(f *Figures) float64 {
-	if f == nil || f.Eager == nil || f.Graph == nil {
-		return 0
+// handoff fills the block in: the operations that take longer by their own work, and the causes of
+// idle time that grew beyond the noise, or are named for a step that takes longer, the most first.
+func (c *adviser) handoff() {
+	h, f := &c.Handoff, cmp.Or(c.Steady.Target, c.Steady.Baseline)
+	h.TopRegressingOps, h.TopIdleCauses = []report.Operation{}, []report.IdleCause{}
+	h.Wall, h.GapP50, h.FirstTarget = f.Wall, f.Gap.P50, c.firstTarget()
+	if f.Eager != nil && f.Graph != nil {
+		h.Kernels = number(*f.Eager + *f.Graph)
 	}
-	return *f.Eager + *f.Graph
-}
-
-// grownCauses are the causes of idle time that grew beyond the noise, or are named for a
-// step that takes longer, the most first.
-func (c *adviser) grownCauses() (all []*IdleRow) {
-	for r := range each(c.Causes) {
-		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle != nil && n.idle.Cause == r.Cause })
-		if r.grown() > 0 || isNamed {
-			all = append(all, r)
+	for r := range each(c.Operations) {
+		if r.grown() > 0 && c.ownWork(r) && len(h.TopRegressingOps) < topOps {
+			h.TopRegressingOps = append(h.TopRegressingOps, report.Operation{
+				Name: r.Name, Delta: r.grown(), Function: report.OrNull(r.Source), File: report.OrNull(c.opt.Sources.File(r.Name)),
+			})
 		}
 	}
-	return all
+	for r := range each(c.Causes) {
+		isNamed := c.finding.sign > 0 && slices.ContainsFunc(c.finding.named, func(n named) bool { return n.idle != nil && n.idle.Cause == r.Cause })
+		if (r.grown() > 0 || isNamed) && len(h.TopIdleCauses) < topOps {
+			h.TopIdleCauses = append(h.TopIdleCauses, report.IdleCause{Cause: r.Cause, Site: c.site(r), Delta: r.Delta, InterStep: r.InterStep.Delta})
+		}
+	}
+}
+
+// firstTarget is what to look at first: what is named first for a step that takes longer, a function
+// where the range is known to stand for one; else what happens in few steps; of one run, the
+// function that hides most idle time.
+func (c *adviser) firstTarget() *string {
+	function := func(name string) *string { return new(cmp.Or(c.opt.Sources.Function(name), name)) }
+	if n := c.finding.named; len(n) > 0 && c.finding.sign > 0 && (n[0].cause != "" || c.heldByHost()) {
+		if name, ok := strings.CutPrefix(n[0].cause, "host:"); ok {
+			return function(name)
+		}
+		return &n[0].title
+	}
+	for r := range each(c.Rare) {
+		if r.grown() {
+			return function(r.Name)
+		}
+	}
+	if r := c.mostExposed(); r != nil && c.target == nil {
+		return function(r.Name)
+	}
+	return nil
+}
+
+// mostExposed is the operation during which GPUs are idle for longest, nil where they are in none.
+func (c *Comparison) mostExposed() (best *Row) {
+	for r := range each(c.Operations) {
+		if r.Ceiling != nil && *r.Ceiling > 0 && (best == nil || *r.Ceiling > *best.Ceiling) {
+			best = r
+		}
+	}
+	return best
 }

@@ -204,7 +204,8 @@ func (c *examiner) examineModel() {
 	if a.wholeGraphs() || b.wholeGraphs() {
 		return // whose kernels are not known
 	}
-	x, y := kernelsOf(c.Steady.Baseline), kernelsOf(c.Steady.Target)
+	kernels := func(s *side) float64 { return s.figures[eagerKernels].Mean + s.figures[graphKernels].Mean }
+	x, y := kernels(a), kernels(b)
 	own := (a.unshared(b) + b.unshared(a)) / 2
 	switch {
 	case own >= otherModel:

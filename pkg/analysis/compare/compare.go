@@ -23,23 +23,18 @@ type Options struct {
 	Sources *Sources
 }
 
-// complete fills in what is not said.
-func (o *Options) complete() {
-	if o.Phase == "" {
-		if o.Phase = Steady; o.Match == MatchBatch {
-			o.Phase = All
-		}
-	}
-	if o.Sources == nil {
-		o.Sources = DefaultSources()
-	}
-}
-
 // Compare compares two runs, or breaks one down where target is nil: it measures both sides,
 // finds evidence of what changed, and concludes. An error is an *event.Error about the temporary
 // file of a run.
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
-	opt.complete()
+	if opt.Phase == "" {
+		if opt.Phase = Steady; opt.Match == MatchBatch {
+			opt.Phase = All
+		}
+	}
+	if opt.Sources == nil {
+		opt.Sources = DefaultSources()
+	}
 	c := &Comparison{
 		opt: opt,
 		Method: Method{

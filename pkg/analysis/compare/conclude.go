@@ -192,11 +192,12 @@ func (c *reader) candidates() (all []named) {
 	if len(c.Held) > 0 {
 		causes = c.Held
 	}
+	hostLeads := c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
 	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
 	for r := range each(causes) {
 		switch one := (named{causeTitle(r.Cause), r.Cause, &r.Row, r}); {
 		case c.Conclusion == GPU, c.Conclusion == Imbalance && r.Cause != imbalance:
-		case c.hostLeads() && !c.lastsLonger(r):
+		case hostLeads && !c.lastsLonger(r):
 			moved = append(moved, one)
 		case c.Conclusion == Unclear, c.Conclusion == Imbalance, isHost(r.Cause):
 			all = append(all, one)
@@ -221,7 +222,9 @@ func (c *reader) candidates() (all []named) {
 		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { return r.went(f.sign) && c.ownWork(r) && r.itself() })
+		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { // most of it not in ranges nested in it
+			return r.went(f.sign) && c.ownWork(r) && (r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains)
+		})
 	}
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
@@ -232,21 +235,9 @@ func (c *reader) candidates() (all []named) {
 	return all
 }
 
-// itself reports whether most of what an operation changed by is not in ranges nested in it,
-// which are operations of their own.
-func (r *Row) itself() bool {
-	return r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains
-}
-
 // heldByHost reports whether the conclusion is the host's.
 func (c *Comparison) heldByHost() bool {
 	return c.Conclusion == HostInStep || c.Conclusion == HostInterStep
-}
-
-// hostLeads reports whether the conclusion is the host's, or is unclear and most of the change is.
-func (c *reader) hostLeads() bool {
-	f := &c.finding
-	return c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
 }
 
 // went reports whether what a row takes changed in a direction beyond the noise, with what it shares with

@@ -40,15 +40,11 @@ func (c *Comparison) Document() *report.Document {
 
 // StepsSection is the title of the section on what a step takes.
 func (c *Comparison) StepsSection() string {
-	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, c.matched())
-}
-
-// matched says whether batches were matched, after the name of the steps.
-func (c *Comparison) matched() string {
+	matched := ""
 	if c.opt.Match != "" {
-		return ", batches matched"
+		matched = ", batches matched"
 	}
-	return ""
+	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, matched)
 }
 
 // summaryTitles are the names of the summary for people.
@@ -196,17 +192,16 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 
 // counts shows how often a row occurs in a step.
 func counts(r *Row) string {
-	switch {
-	case r.BaselineCount == nil && r.TargetCount == nil:
-		return "-"
-	case r.TargetCount == nil:
-		return report.Digits(*r.BaselineCount)
-	case r.BaselineCount == nil:
-		return "0 -> " + report.Digits(*r.TargetCount)
-	case report.Digits(*r.BaselineCount) == report.Digits(*r.TargetCount):
-		return report.Digits(*r.TargetCount)
+	var of [2]string
+	for k, v := range []*float64{r.BaselineCount, r.TargetCount} {
+		if of[k] = "0"; v != nil {
+			of[k] = report.Digits(*v)
+		}
 	}
-	return report.Digits(*r.BaselineCount) + " -> " + report.Digits(*r.TargetCount)
+	if r.Delta == nil || of[0] == of[1] {
+		return of[0]
+	}
+	return of[0] + " -> " + of[1]
 }
 
 // part is a part of a row: of one run its size, of two its change.

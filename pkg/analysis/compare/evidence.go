@@ -68,8 +68,9 @@ func (t *tester) control() {
 		all[i].Significant = q <= alpha && all[i].Unknown == ""
 	}
 	for section, r := range t.tested {
-		if r.Significant {
-			r.Status = r.large()
+		against := r.Relative != nil && *r.Relative**r.Delta < 0 // slower beside all host work, which is faster, or the other way round
+		if r.Significant && !against {
+			r.Status = status(r.Baseline, r.Target)
 		}
 		if section == "summary" && (r.Status == New || r.Status == Removed) {
 			r.Status = ""
@@ -80,14 +81,6 @@ func (t *tester) control() {
 			r.Status = status(number(r.Baseline.PerStep), number(r.Target.PerStep))
 		}
 	}
-}
-
-// large is the status that a row has if its change is real.
-func (r *Row) large() string {
-	if r.Relative != nil && *r.Relative**r.Delta < 0 {
-		return "" // slower beside all host work, which is faster, or the other way round
-	}
-	return status(r.Baseline, r.Target)
 }
 
 // status is what a change from a to b is called, "" where it is too small for a name.

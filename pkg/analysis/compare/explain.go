@@ -47,13 +47,7 @@ func (c *writer) explainOne() {
 	}
 	gpus := float64(max(1, f.GPUs)) / float64(max(1, f.Ranks))
 	c.say("A step takes %s; GPUs are idle %s of it (%s steps).", report.Micros(*f.Wall), report.Percent(*f.Idle/(*f.Wall*gpus)), c.opt.Phase)
-	var best *Row
-	for r := range each(c.Operations) {
-		if best == nil || *r.Ceiling > *best.Ceiling {
-			best = r
-		}
-	}
-	if best != nil && *best.Ceiling > 0 {
+	if best := c.mostExposed(); best != nil {
 		c.say("Most idle time is under %s: %s per step, the most you could save by eliminating it.", best.Name, report.Micros(*best.Ceiling))
 	}
 }
@@ -62,7 +56,9 @@ func (c *writer) explainOne() {
 func (c *writer) explain() {
 	c.explainWall()
 	c.explainCauses()
-	c.explainMachine()
+	if r := c.machine(); r != nil {
+		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
+	}
 	c.explainFew()
 	c.explainWhys()
 	own := (&reader{c.Comparison}).ownWork
@@ -70,7 +66,7 @@ func (c *writer) explain() {
 	c.sayMovers("Ranges that take longer by what they contain or wait for (GPU, GIL, garbage collection): %s.", func(r *Row) bool { return r.grown() > 0 && !own(r) })
 	c.sayMovers("Longer by their intervals, in too few independent steps to be sure: %s.", func(r *Row) bool { return r.Unknown != "" && r.went(1) })
 	c.sayMovers("Operations that take less: %s.", func(r *Row) bool { return r.moved() < 0 })
-	if !c.Runs.repeated() {
+	if c.Runs.Baseline == 1 || c.Runs.Target == 1 {
 		of := "Intervals ignore run-to-run variation"
 		if c.Runs.Baseline+c.Runs.Target > 2 {
 			of = "The side with one run is taken to vary from run to run as the other does"
@@ -160,13 +156,6 @@ func (c *writer) explainCauses() {
 	}
 }
 
-// explainMachine says that all host work changed by one factor, which the machine may have.
-func (c *writer) explainMachine() {
-	if r := c.machine(); r != nil {
-		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
-	}
-}
-
 // explainFew says what happens in few steps.
 func (c *writer) explainFew() {
 	if r := c.slowerTail(); r != nil {
@@ -190,18 +179,13 @@ func (c *Comparison) suspect(r *Rare) bool {
 // sayMovers lists the largest changes of operations, where there are any.
 func (c *writer) sayMovers(format string, of func(*Row) bool) {
 	var parts []string
-	more := 0
 	for r := range each(c.Operations) {
-		switch {
-		case !of(r):
-		case len(parts) >= maxSaid:
-			more++
-		default:
+		if of(r) {
 			parts = append(parts, fmt.Sprintf("%s %s", r.Name, change(r.delta())))
 		}
 	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", more))
+	if more := len(parts) - maxSaid; more > 0 {
+		parts = append(parts[:maxSaid], fmt.Sprintf("and %d more", more))
 	}
 	if len(parts) > 0 {
 		c.say(format, strings.Join(parts, ", "))

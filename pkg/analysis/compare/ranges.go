@@ -34,12 +34,6 @@ type open struct {
 	nested     bool // in all ranges of its thread that were open when it began
 }
 
-// cover takes a range nested in this one.
-func (o *open) cover(t, e int64) {
-	o.covered += max(0, e-max(t, o.front))
-	o.front = max(o.front, e)
-}
-
 // opens are the open ranges of a rank: a heap by their ends, and a stack for each
 // thread, in the order of their start.
 type opens struct {
@@ -79,7 +73,8 @@ func (o *opens) push(r open) {
 			r.nested = false
 			continue
 		}
-		outer.cover(r.start, r.end)
+		outer.covered += max(0, r.end-max(r.start, outer.front))
+		outer.front = max(outer.front, r.end)
 		// Fast path: what is below is around outer, which has covered r there.
 		if outer.nested {
 			break

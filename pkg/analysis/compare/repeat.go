@@ -12,10 +12,6 @@ type RunCount struct {
 	Target   int `json:"target"`   // 0: there is no target
 }
 
-// repeated reports whether what differs from start to start can be told from what
-// differs from version to version.
-func (r RunCount) repeated() bool { return r.Baseline > 1 && r.Target > 1 }
-
 // Join puts runs of one version together, each a start of its own, so that what
 // differs from start to start is in the evidence. It returns a single run as it is.
 // The runs must not be used afterwards. Runs with unequal ranks or methods cannot

@@ -87,19 +87,12 @@ func (s *Sources) Function(text string) string { return s.ranges[marker.Fold(tex
 // File returns the file of that function.
 func (s *Sources) File(text string) string { return s.ranges[marker.Fold(text)].File }
 
-// advice returns the topic of a range and what to do about it.
-func (s *Sources) advice(text string) (topic, advice string) {
-	topic = s.ranges[marker.Fold(text)].Topic
-	return topic, s.Topics[topic]
-}
-
 // Advice returns what to do about idle time of a cause, as package idle names it: of a range what
 // its topic says. It goes on from a colon, and is "" where there is nothing to say.
 func (s *Sources) Advice(cause string) string {
 	sentence := cmp.Or(s.Causes[cause], s.Otherwise[cause])
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {
-		_, topic := s.advice(name)
-		sentence = cmp.Or(topic, s.Otherwise["host"])
+		sentence = cmp.Or(s.Topics[s.ranges[marker.Fold(name)].Topic], s.Otherwise["host"])
 	}
 	if _, do, ok := strings.Cut(sentence, ": "); ok {
 		sentence = do
