@@ -28,10 +28,17 @@ func causeTitle(cause string) string {
 	return cause
 }
 
-// title is the cause as text, with the site of a call.
+// title is the cause as text, with the site of a call, or with why.
 func (r *IdleRow) title() string {
-	if r.Site == nil || strings.HasPrefix(r.Cause, "host:") {
-		return causeTitle(r.Cause)
+	title := causeTitle(r.Cause)
+	if r.Site != nil && !strings.HasPrefix(r.Cause, "host:") {
+		title += " (" + *r.Site + ")"
 	}
-	return causeTitle(r.Cause) + " (" + *r.Site + ")"
+	if r.Why != nil {
+		title += ": " + *r.Why
+	}
+	if r.Holder != nil {
+		title += ", held by " + *r.Holder
+	}
+	return title
 }

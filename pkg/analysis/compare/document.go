@@ -27,9 +27,9 @@ func (c *Comparison) Document() *report.Document {
 	p := &page{c}
 	p.steps(d.Section(c.StepsSection()))
 	p.few(d.Section("In few steps"))
-	p.causes(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)), c.Causes)
-	p.causes(d.Details("Idle time by cause and site"), c.Idle)
-	p.whySection(d.Section(fmt.Sprintf("What launching threads were doing (%s steps)", c.opt.Phase)))
+	p.causes(d.Section(fmt.Sprintf("Idle time by cause (%s steps)", c.opt.Phase)), "cause", c.Causes)
+	p.causes(d.Details("Idle time by cause and site"), "cause", c.Idle)
+	p.causes(d.Section(fmt.Sprintf("What launching threads were doing (%s steps)", c.opt.Phase)), "cause and why", c.whys())
 	p.rows(d.Section("Operations (NVTX ranges)"), c.Operations, true)
 	p.rows(d.Details("GPU kernels by class"), c.Classes, false)
 	p.rows(d.Details("GPU kernels by name"), c.Kernels, false)
@@ -63,7 +63,10 @@ func (c *page) steps(s *report.Section) {
 	} else {
 		s.Say("%d rank-steps.", c.Steady.Baseline.Steps)
 	}
-	c.figures(s)
+	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
+		c.waterfall(s)
+	}
+	c.overTime(s)
 	t := c.table(s, "", "per step", report.Duration)
 	for r := range each(c.Summary) {
 		t.Row(c.cells(r, report.Label(summaryTitles[r.Name]))...)
@@ -85,7 +88,7 @@ func (c *page) steps(s *report.Section) {
 	}
 }
 
-// table adds a table of rows, as columns.
+// table adds a table of rows to a section, as columns has it.
 func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	t := c.columns(title, what, kind, more...)
 	s.Blocks = append(s.Blocks, t)
@@ -215,27 +218,24 @@ func part(p *Part) report.Cell {
 	return report.Opt(p.Baseline)
 }
 
-// causes adds rows of idle time. Those of little are left out.
-func (c *page) causes(s *report.Section, all []IdleRow) {
-	rows := slices.DeleteFunc(slices.Clone(all), func(r IdleRow) bool { return !c.worthSaying(&r) })
+// causes adds rows of idle time. Those of less than a hundredth of it are left out.
+func (c *page) causes(s *report.Section, what string, all []IdleRow) {
+	large := func(v *float64, f *Figures) bool {
+		return v != nil && f != nil && f.Idle != nil && *v >= sameShare**f.Idle
+	}
+	rows := slices.DeleteFunc(slices.Clone(all), func(r IdleRow) bool {
+		return !large(r.Baseline, c.Steady.Baseline) && !large(r.Target, c.Steady.Target)
+	})
 	if len(rows) == 0 {
 		return
 	}
-	t := c.table(s, "", "cause", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
+	t := c.table(s, "", what, report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
 	for r := range each(rows) {
 		t.Row(c.cells(&r.Row, report.Str(r.title()), part(r.InterStep))...)
 	}
 	if n := len(all) - len(rows); n > 0 {
 		s.Say("%d smaller ones are in --format json.", n)
 	}
-}
-
-// worthSaying reports whether a row has, or changed by, a hundredth of the idle time.
-func (c *page) worthSaying(r *IdleRow) bool {
-	large := func(v *float64, f *Figures) bool {
-		return v != nil && f != nil && f.Idle != nil && *v >= sameShare**f.Idle
-	}
-	return large(r.Baseline, c.Steady.Baseline) || large(r.Target, c.Steady.Target)
 }
 
 // few adds what happens in few steps.

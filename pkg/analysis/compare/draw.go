@@ -11,14 +11,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// figures adds what a page shows of the comparison.
-func (c *page) figures(s *report.Section) {
-	if c.target != nil && c.Steady.Baseline.Idle != nil && c.Steady.Target.Idle != nil {
-		c.waterfall(s)
-	}
-	c.overTime(s)
-}
-
 // changed is a part of the time of a step, and by how much it changed, us.
 type changed struct {
 	name  string

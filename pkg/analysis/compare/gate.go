@@ -85,15 +85,16 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		}
 		return failed, why, err
 	}
-	r := c.row(g.name)
-	if r == nil {
-		return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
+	for _, r := range c.tested { // of idle time the row by cause; the name may be the baseline's
+		if r.Name != g.name && (g.name == "" || r.Rename != g.name) {
+			continue
+		}
+		if err := r.tellable(g); err != nil {
+			return false, "", err
+		}
+		return r.exceeds(g), r.sentence() + r.renamed(), nil
 	}
-	if err := r.tellable(g); err != nil {
-		return false, "", err
-	}
-	failed = r.exceeds(g)
-	return failed, r.sentence() + r.renamed(), nil
+	return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
 }
 
 // tellable returns an error where nothing can be told of a row.
@@ -130,17 +131,6 @@ func (c *Comparison) regressed() (bool, string) {
 		}
 	}
 	return false, "no evidence that a step takes more than " + report.Percent(sameShare) + " longer: wall " + c.summary(wall).sentence()
-}
-
-// row returns the row of a name, which may be the baseline's, nil where there is none: of idle
-// time the one by cause.
-func (c *Comparison) row(name string) *Row {
-	for _, r := range c.tested {
-		if r.Name == name || name != "" && r.Rename == name {
-			return r
-		}
-	}
-	return nil
 }
 
 // exceeds reports whether a row has grown beyond a limit.

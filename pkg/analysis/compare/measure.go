@@ -17,14 +17,14 @@ type side struct {
 	balance stat.Sequence            // idle time and waits with a host cause less GPU work and imbalance
 	rows    [numRows]map[string]*item
 	now     map[string]string // names in the other run of operations that have another one here
-	ops     map[string][]key  // of operations
+	keys    [numSections]map[string][]key
 }
 
 // item is a row of one run.
 type item struct {
 	parts   [numParts]stat.Estimate // us per rank-step
 	count   float64                 // per rank-step
-	present float64                 // share of the rank-steps
+	present float64                 // of operations: share of the rank-steps
 	slowest float64                 // of operations: self of the rank on which it takes longest
 	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
 	bins, selfBins []float64
@@ -91,16 +91,15 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	s.now = now
 	itself := func(name string) string { return name }
-	s.ops = s.keys(operations, itself)
 	for section := range numSections {
-		s.rows[section] = s.items(section, s.keys(section, itself))
+		s.keys[section] = s.keysOf(section, itself)
+		s.rows[section] = s.items(section, s.keys[section])
 	}
-	causes := s.keys(idleTimes, func(name string) string { return parseIdleName(name).cause })
+	causes := s.keysOf(idleTimes, func(name string) string { return parseIdleName(name).cause })
 	s.rows[causeTimes] = s.items(causeTimes, causes)
-	waits := s.keys(waitTimes, itself)
-	s.measureParts(causes, waits)
+	s.measureParts(causes, s.keys[waitTimes])
 	if len(s.rows[waitTimes]) > 0 {
-		for cause, keys := range waits {
+		for cause, keys := range s.keys[waitTimes] {
 			causes[cause] = append(causes[cause], keys...)
 		}
 		s.rows[heldTimes] = s.items(heldTimes, causes)
@@ -113,12 +112,13 @@ func measure(c choice, longer float64, now map[string]string) *side {
 func (s *side) measureParts(causes, waits map[string][]key) {
 	t := newTimes(s.samples.n)
 	total := func(of map[string][]key, counts func(cause string) bool) []float64 {
-		t.clear()
+		var all []key
 		for cause, keys := range of {
 			if counts(cause) {
-				s.add(t, keys)
+				all = append(all, keys...)
 			}
 		}
+		s.sum(t, all)
 		return slices.Clone(t.total)
 	}
 	otherIdle := total(causes, func(cause string) bool { return !isHost(cause) })
@@ -160,8 +160,8 @@ var stepFigures = []struct {
 // key is a name of a section, on all ranks of one run.
 type key struct{ run, section, id int }
 
-// keys are the names of a section, by what is made of them.
-func (s *side) keys(section int, of func(name string) string) map[string][]key {
+// keysOf are the names of a section, by what is made of them.
+func (s *side) keysOf(section int, of func(name string) string) map[string][]key {
 	keys := map[string][]key{}
 	for run, one := range s.run.repeats {
 		for id := range one.names[section].Len() {
@@ -182,16 +182,19 @@ func (s *side) items(section int, of map[string][]key) map[string]*item {
 	rows := map[string]*item{}
 	t := newTimes(s.samples.n)
 	for name, keys := range of {
-		if t.clear(); s.add(t, keys) {
+		if s.sum(t, keys) {
 			rows[name] = s.item(section, t)
 		}
 	}
 	return rows
 }
 
-// add adds the entries of some names to the samples that they belong to, and reports whether
-// there are any.
-func (s *side) add(t *times, keys []key) (found bool) {
+// sum adds up the entries of some names, by the sample that they belong to, and reports whether
+// there are any. Idle time counts once in a step.
+func (s *side) sum(t *times, keys []key) (found bool) {
+	for _, x := range [][]float64{t.total, t.self, t.hidden, t.count} {
+		clear(x)
+	}
 	for _, key := range keys {
 		for k, r := range s.samples.c.ranks {
 			row := r.rank.sections[key.section].row(key.id)
@@ -200,9 +203,16 @@ func (s *side) add(t *times, keys []key) (found bool) {
 			}
 			at, once := s.samples.at[k], key.section >= idleTimes
 			row.each(func(e entry) {
-				if p := at[e.step]; p >= 0 {
-					found = true
-					t.add(p, e, once)
+				p := at[e.step]
+				if p < 0 {
+					return
+				}
+				found = true
+				t.total[p] += float64(e.ns)
+				t.self[p] += float64(e.self)
+				t.hidden[p] += float64(e.hidden)
+				if t.count[p] += float64(e.count); once {
+					t.count[p] = 1
 				}
 			})
 		}
@@ -210,40 +220,18 @@ func (s *side) add(t *times, keys []key) (found bool) {
 	return found
 }
 
-// times is what entries add up to, by sample, in ns.
+// times is what entries add up to, by sample, in ns. The slices are large, and used again.
 type times struct{ total, self, hidden, count []float64 }
 
 // newTimes returns the sums of n samples, all 0.
 func newTimes(n int) *times {
-	return &times{total: make([]float64, n), self: make([]float64, n), hidden: make([]float64, n), count: make([]float64, n)}
-}
-
-// clear begins another row: the slices are large, and used again.
-func (t *times) clear() {
-	for _, x := range [][]float64{t.total, t.self, t.hidden, t.count} {
-		clear(x)
-	}
-}
-
-// add adds an entry to a sample; idle time counts once in a step.
-func (t *times) add(p int32, e entry, once bool) {
-	t.total[p] += float64(e.ns)
-	t.self[p] += float64(e.self)
-	t.hidden[p] += float64(e.hidden)
-	if t.count[p] += float64(e.count); once {
-		t.count[p] = 1
-	}
+	return &times{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
 // item makes a row of what entries add up to, which is used up.
 func (s *side) item(section int, t *times) *item {
 	one := &item{count: stat.Mean(t.count)}
 	one.parts[whole] = s.samples.estimate(t.total, us)
-	for _, n := range t.count {
-		if n > 0 {
-			one.present += 1 / float64(len(t.count))
-		}
-	}
 	switch {
 	case section == operations:
 		s.operation(one, t)
@@ -259,6 +247,11 @@ func (s *side) item(section int, t *times) *item {
 
 // operation completes the row of an operation.
 func (s *side) operation(one *item, t *times) {
+	for _, n := range t.count {
+		if n > 0 {
+			one.present += 1 / float64(len(t.count))
+		}
+	}
 	_, one.rare = heaviest(s.samples.largest(t.total))
 	one.parts[self] = s.samples.estimate(t.self, us)
 	one.bins, one.selfBins = s.samples.perBin(t.total), s.samples.perBin(t.self)

@@ -151,7 +151,7 @@ func (t *tester) rareRow(name string) Rare {
 // longest, in us.
 func (s *side) times(name string) []float64 {
 	t := newTimes(s.samples.n)
-	s.add(t, s.ops[name])
+	s.sum(t, s.keys[operations][name])
 	for p := range t.total {
 		t.total[p] *= us
 	}

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -115,7 +114,7 @@ func (r *IdleRow) whyTitle() string {
 // conclusion is not host overhead.
 func (c *Comparison) mainWhy() *IdleRow {
 	grown := c.grownWhys()
-	if c.Conclusion != HostInStep && c.Conclusion != HostInterStep || len(grown) == 0 || grown[0].grown() < explains*c.summary(idleTime).delta() {
+	if !c.heldByHost() || len(grown) == 0 || grown[0].grown() < explains*c.summary(idleTime).delta() {
 		return nil
 	}
 	return grown[0]
@@ -125,10 +124,8 @@ func (c *Comparison) mainWhy() *IdleRow {
 // shrank meanwhile is no part of what grew: shares are of that alone, and add up to 1 at most.
 func (c *writer) explainWhys() {
 	grew := 0.0
-	for i := range c.IdleWhy {
-		if d := c.IdleWhy[i].Delta; d != nil {
-			grew += max(0, *d)
-		}
+	for r := range each(c.IdleWhy) {
+		grew += max(0, r.delta())
 	}
 	for i, r := range c.grownWhys() {
 		if i < maxSaid && c.summary(idleTime).delta() > 0 {
@@ -153,18 +150,11 @@ func (c *adviser) adviseWhys() {
 	}
 }
 
-// whySection adds the idle time by cause and why.
-func (c *page) whySection(s *report.Section) {
-	rows := slices.DeleteFunc(slices.Clone(c.IdleWhy), func(r IdleRow) bool { return r.Why == nil || !c.worthSaying(&r) })
+// whys are the rows by why of which that applies, none where it is known of none.
+func (r *Rows) whys() []IdleRow {
+	rows := slices.DeleteFunc(slices.Clone(r.IdleWhy), func(r IdleRow) bool { return r.Why == nil })
 	if !slices.ContainsFunc(rows, func(r IdleRow) bool { return *r.Why != idle.Unknown.String() || r.Holder != nil }) {
-		return
+		return nil
 	}
-	t := c.table(s, "", "cause and why", report.Duration, report.Column{Title: "between steps", Kind: report.Duration, Signed: c.target != nil, Minor: 2})
-	for r := range each(rows) {
-		title := fmt.Sprintf("%s: %s", causeTitle(r.Cause), *r.Why)
-		if r.Holder != nil {
-			title += ", held by " + *r.Holder
-		}
-		t.Row(c.cells(&r.Row, report.Str(title), part(r.InterStep))...)
-	}
+	return rows
 }
