@@ -63,22 +63,16 @@ func (w *Estimator) Together(all ...Marks) int {
 	return int(math.Round(most))
 }
 
-// ComparePeaks compares how many samples of one run are above the largest of the other
-// (Rosenbaum 1954): evidence that the largest differ, of which there is no other. The delta
-// is that of the largest; Lo and Hi are NaN.
-func ComparePeaks(a, b []float64, together int) Difference {
-	x, y := slices.Max(a), slices.Max(b)
-	d := CompareEvents(above(a, min(x, y)), above(b, min(x, y)), together)
-	d.Delta = y - x
-	return d
-}
-
-// CompareTops compares how many of the samples above the p-quantile of both runs together are
-// each run's. Lo and Hi are NaN.
+// CompareTops compares how many of the largest samples are each run's: of those above the
+// p-quantile of both together, or for 1 above the largest one of the other run (Rosenbaum 1954):
+// evidence that the largest differ, of which there is no other. Lo and Hi are NaN.
 func CompareTops(a, b []float64, p float64, together int) Difference {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	limit := Quantile(all, p)
+	limit := min(slices.Max(a), slices.Max(b))
+	if p < 1 {
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		limit = Quantile(all, p)
+	}
 	return CompareEvents(above(a, limit), above(b, limit), together)
 }
 

@@ -1,6 +1,9 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MinBefore is how many values the last one is compared with at least. They leave four
 // degrees of freedom: with fewer, the quantiles of Student's t grow so fast that a rise of 8 %
@@ -49,6 +52,10 @@ func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 	rest := deviations(x, levels)
 	mean := x[n-1] - rest[n-1]
 	r = Rise{From: start, Since: n - 1, P: math.Inf(1)}
+	others := 0.0
+	for _, v := range rest[:start] {
+		others += v * v
+	}
 	tried := 0
 	for since := start + 1; since < n; since++ {
 		for _, slope := range []bool{false, true} {
@@ -56,7 +63,7 @@ func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 				continue
 			}
 			tried++
-			before, by, err := fit(rest[start:], since-start, slope, sumOfSquares(rest[:start]), df)
+			before, by, err := fit(rest[start:], since-start, slope, others, df)
 			p := 1.0
 			switch above := by - margin; {
 			case above <= 0 || x[n-1]-mean-before <= margin:
@@ -78,11 +85,7 @@ func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 func deviations(x []float64, levels []int) []float64 {
 	rest := make([]float64, len(x))
 	from := 0
-	for k := 0; k <= len(levels); k++ {
-		to := len(x)
-		if k < len(levels) {
-			to = levels[k]
-		}
+	for _, to := range append(slices.Clone(levels), len(x)) {
 		m := Mean(x[from:to])
 		for i := from; i < to; i++ {
 			rest[i] = x[i] - m
@@ -116,12 +119,4 @@ func fit(y []float64, since int, slope bool, others, df float64) (before, by, er
 	}
 	last := shape[n-1]
 	return -b * middle, b * last, last * math.Sqrt(others/df/square)
-}
-
-// sumOfSquares is the sum of the squares of values.
-func sumOfSquares(x []float64) (sum float64) {
-	for _, v := range x {
-		sum += v * v
-	}
-	return sum
 }

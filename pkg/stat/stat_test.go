@@ -171,7 +171,7 @@ func TestEvents(t *testing.T) {
 	if d := CompareEvents(marks(0, 200), burst, 10); d.P < 0.5 {
 		t.Errorf("one burst: %+v", d)
 	}
-	if d := ComparePeaks([]float64{1, 2, 3, 4}, []float64{1, 9, 8, 7}, 1); d.Delta != 5 || math.Abs(d.P-2*4./56) > 1e-12 {
+	if d := CompareTops([]float64{1, 2, 3, 4}, []float64{1, 9, 8, 7}, 1, 1); d.Delta != 0.75 || math.Abs(d.P-2*4./56) > 1e-12 {
 		t.Errorf("%+v", d)
 	}
 }

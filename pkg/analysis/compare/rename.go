@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -63,25 +65,16 @@ func sameName(short, long string) bool {
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
 }
 
-// renamed is the name of an operation, or of an [idleName] with a cause and with calls in ranges,
-// where operations have other names.
+// apart is what stands between the names of operations in a name of idle time.
+var apart = regexp.MustCompile(`\x00|^host:| in | > `)
+
+// renamed is the name of an operation, or an [idleName] with a cause and with calls in ranges, where
+// operations have other names.
 func renamed(key string, now map[string]string) string {
-	parts := strings.Split(key, "\x00")
-	for i, part := range parts {
-		before, sep := "", " in "
-		if strings.HasPrefix(part, "host:") {
-			sep = "host:"
-		}
-		if head, ranges, ok := strings.Cut(part, sep); ok {
-			before, part = head+sep, ranges
-		}
-		path := strings.Split(part, " > ")
-		for k, name := range path {
-			if n, ok := now[name]; ok {
-				path[k] = n
-			}
-		}
-		parts[i] = before + strings.Join(path, " > ")
+	text, from := "", 0
+	for _, at := range append(apart.FindAllStringIndex(key, -1), []int{len(key), len(key)}) {
+		text += cmp.Or(now[key[from:at[0]]], key[from:at[0]]) + key[at[0]:at[1]]
+		from = at[1]
 	}
-	return strings.Join(parts, "\x00")
+	return text
 }

@@ -79,9 +79,6 @@ func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Differenc
 	together := int(math.Round(max(wallA.Steps/wallA.Effective(), wallB.Steps/wallB.Effective())))
 	v, w := a.largest(a.each(wallOf)), b.largest(b.each(wallOf))
 	tail := stat.CompareTops(v, w, p, together)
-	if p == 1 {
-		tail = stat.ComparePeaks(v, w, together)
-	}
 	d.P, d.Effective = tail.P, tail.Effective
 	return d
 }
