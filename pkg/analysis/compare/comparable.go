@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -150,16 +149,11 @@ func (c *examiner) examineWorkload() {
 		return
 	}
 	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
-	apart := 0.0
+	apart := 1.0 // but for what both have
 	for b, n := range x {
-		apart += math.Abs(float64(n)/float64(c.base.samples.c.n) - float64(y[b])/float64(c.target.samples.c.n))
+		apart -= min(float64(n)/float64(c.base.samples.c.n), float64(y[b])/float64(c.target.samples.c.n))
 	}
-	for b, m := range y {
-		if x[b] == 0 {
-			apart += float64(m) / float64(c.target.samples.c.n)
-		}
-	}
-	if apart /= 2; apart <= few {
+	if apart <= few {
 		return
 	}
 	const advice = "Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
@@ -172,11 +166,12 @@ func (c *examiner) examineWorkload() {
 
 // countsText says what numbers of requests there are.
 func countsText(of map[batch]int) string {
-	low, high := int32(math.MaxInt32), int32(0)
+	var gens []int32
 	for b := range of {
-		low, high = min(low, b.gen), max(high, b.gen)
+		gens = append(gens, b.gen)
 	}
-	if low >= high {
+	low, high := slices.Min(gens), slices.Max(gens)
+	if low == high {
 		return fmt.Sprintf("%d generation requests", high)
 	}
 	return fmt.Sprintf("%d to %d generation requests", low, high)

@@ -23,8 +23,8 @@ func (t *tester) compareRows() {
 		t.quantileRow(gapP50, 0.5, gaps), t.quantileRow(gapP90, 0.9, gaps), figure(gpuTime),
 		t.quantileRow(wallP50, 0.5, walls), t.quantileRow(wallP90, 0.9, walls), t.quantileRow(wallP99, 0.99, walls), t.quantileRow(wallMax, 1, walls),
 	}
-	if r, ok := t.commonFactor(); ok {
-		t.Summary = append(t.Summary, r)
+	if r := t.commonFactor(); r != nil {
+		t.Summary = append(t.Summary, *r)
 	}
 	for _, name := range []string{eagerKernels, graphKernels, graphLaunches} {
 		t.Counts = append(t.Counts, CountRow{figure(name)})

@@ -25,28 +25,26 @@ type common struct {
 }
 
 // commonFactor tests the common operations beside their common factor, and returns the row of
-// that; ok is false where there is none.
-func (t *tester) commonFactor() (r Row, ok bool) {
+// that, nil where there is none.
+func (t *tester) commonFactor() *Row {
 	if t.target == nil || !t.Comparable {
-		return r, false
+		return nil
 	}
 	all := t.common()
 	if len(all) < commonOperations {
-		return r, false
+		return nil
 	}
 	sharing := t.sharing(all)
 	if len(sharing) == 0 {
-		return r, false
+		return nil
+	}
+	var factor [2][]float64
+	for k := range factor {
+		factor[k] = medians(sharing, k, func(c *common) float64 { return (meanOf(c.self[0]) + meanOf(c.self[1])) / 2 })
 	}
 	base := 0.0
 	for _, c := range all {
 		base += *c.row.Self.Baseline
-	}
-	factor := [2][]float64{}
-	for k := range factor {
-		factor[k] = medians(sharing, k, func(c *common) float64 { return (meanOf(c.self[0]) + meanOf(c.self[1])) / 2 })
-	}
-	for _, c := range all {
 		d := t.compareBins(less(c.all[0], factor[0]), less(c.all[1], factor[1]))
 		e := &c.row.Evidence
 		e.P, e.effective, e.Unknown, c.row.Relative = number(d.P), d.Effective, "", number(100*math.Expm1(d.Delta))
@@ -56,10 +54,10 @@ func (t *tester) commonFactor() (r Row, ok bool) {
 	for _, v := range []*float64{&d.Delta, &d.Lo, &d.Hi} {
 		*v = base * math.Expm1(*v)
 	}
-	r = Row{Name: hostWork, Baseline: &base, Target: number(base + d.Delta)}
-	t.difference(&r, d)
+	r := &Row{Name: hostWork, Baseline: &base, Target: number(base + d.Delta)}
+	t.difference(r, d)
 	r.Detectable = nil
-	return r, true
+	return r
 }
 
 // common are the operations that come in nearly all steps of both sides.
@@ -125,13 +123,11 @@ func medians(all []*common, side int, level func(*common) float64) []float64 {
 	return x
 }
 
-// logarithms are those of x, NaN where it is 0.
+// logarithms are those of x, infinite where it is 0.
 func logarithms(x []float64) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
-		if y[i] = math.NaN(); v > 0 {
-			y[i] = math.Log(v)
-		}
+		y[i] = math.Log(v)
 	}
 	return y
 }
@@ -146,6 +142,8 @@ func less(x, y []float64) []float64 {
 }
 
 // numbers are those of x that are some.
-func numbers(x []float64) []float64 { return slices.DeleteFunc(slices.Clone(x), math.IsNaN) }
+func numbers(x []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
 
 func meanOf(x []float64) float64 { return stat.Mean(numbers(x)) }

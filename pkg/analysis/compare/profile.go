@@ -64,11 +64,13 @@ func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 	if err := h.Require(event.PhaseCols); err != nil {
 		return nil, &event.Error{Msg: "the stream has no phases", Advice: "put phase after isolate"}
 	}
-	markers, err := markersOf(h)
-	if err != nil {
-		return nil, err
+	p := &profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites()}
+	if expression := h.Isolation.Marker; expression != "" {
+		var err error
+		if p.markers, err = marker.Compile(expression); err != nil {
+			return nil, &event.Error{Msg: "the marker that steps were found by: " + err.Error(), Advice: "isolate again"}
+		}
 	}
-	p := &profiler{header: h, busy: 1<<event.Kernel | 1<<event.Graph, sites: idle.NewSites(), markers: markers}
 	if opt.BusyAll {
 		p.busy |= 1<<event.Memcpy | 1<<event.Memset
 	}
@@ -88,18 +90,6 @@ func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 		p.rows = append(p.rows, divide(whyTimes, byWhy))
 	}
 	return p, nil
-}
-
-// markersOf returns the markers that steps were found by, nil for the presets.
-func markersOf(h *event.Header) (*marker.Set, error) {
-	if h.Isolation.Marker == "" {
-		return nil, nil
-	}
-	set, err := marker.Compile(h.Isolation.Marker)
-	if err != nil {
-		return nil, &event.Error{Msg: "the marker that steps were found by: " + err.Error(), Advice: "isolate again"}
-	}
-	return set, nil
 }
 
 // fileNames names a run by its files.
