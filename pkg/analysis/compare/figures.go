@@ -1,5 +1,11 @@
 package compare
 
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+)
+
 // Pair is the figures of both runs; Target is nil where there is one only.
 type Pair struct {
 	Baseline *Figures `json:"baseline"` // never nil
@@ -51,8 +57,8 @@ func (s *side) pair() *Figures {
 		},
 		WallP50: quantile(&s.walls, 0.5), WallP90: quantile(&s.walls, 0.9),
 	}
-	f.Ctx = s.request(func(st *step) int32 { return st.ctx })
-	f.Gen = s.request(func(st *step) int32 { return st.gen })
+	f.Ctx = s.requests(func(st *step, _ float64) float64 { return float64(st.ctx) })
+	f.Gen = s.requests(func(st *step, _ float64) float64 { return float64(st.gen) })
 	return f
 }
 
@@ -64,15 +70,12 @@ func (s *side) gpus() (n int) {
 	return n
 }
 
-// request is the mean number of requests of a step, nil where a step's is not
+// requests is the mean number of requests of a step, nil where a step's is not
 // known.
-func (s *side) request(of func(*step) int32) *float64 {
-	sum := 0.0
-	for _, st := range s.samples.steps {
-		if of(st) == unknown {
-			return nil
-		}
-		sum += float64(of(st))
+func (s *side) requests(of func(*step, float64) float64) *float64 {
+	x := s.samples.each(of)
+	if slices.Contains(x, unknown) {
+		return nil
 	}
-	return number(sum / float64(s.samples.n))
+	return number(stat.Mean(x))
 }

@@ -181,30 +181,14 @@ func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 	return s.ofRuns(numbers(x))
 }
 
-// steps goes through the samples: the number of each and its step, which is there until the
-// next one.
-func (s *sampleTable) steps(yield func(p int, st *step) bool) {
-	p := 0
+// each returns a number for each sample.
+func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
+	x := make([]float64, 0, s.n)
 	for _, r := range s.c.ranks {
 		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			if !yield(p, steps.At(int(i))) {
-				return
-			}
-			p++
+			x = append(x, f(steps.At(int(i)), float64(r.rank.gpus)))
 		}
-	}
-}
-
-// each returns a number for each sample.
-func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
-	x := make([]float64, s.n)
-	k := 0
-	for p, st := range s.steps {
-		for p >= s.first[k+1] {
-			k++
-		}
-		x[p] = f(st, float64(s.c.ranks[k].rank.gpus))
 	}
 	return x
 }
