@@ -7,7 +7,8 @@ import "github.com/hostbound/hostbound/pkg/trace/spill"
 type row struct {
 	log *spill.Log // nil: there are no entries
 
-	now entry // that is being added up
+	columns int   // that the entries have
+	now     entry // that is being added up
 }
 
 // entry is what a name cost in a step, or a part of that; a part may be negative.
@@ -46,7 +47,7 @@ func (r *row) add(step int32, ns, self, hidden int64) {
 // flush makes an entry of what is being added up.
 func (r *row) flush() {
 	if e := &r.now; e.count > 0 {
-		r.log.Add(int64(e.step), e.count, e.ns, e.self, e.hidden)
+		r.log.Add(int64(e.step), []int64{e.count, e.ns, e.self, e.hidden}[:r.columns]...)
 	}
 	r.now = entry{step: noStep}
 }
@@ -54,17 +55,21 @@ func (r *row) flush() {
 // each calls f with all entries.
 func (r *row) each(f func(entry)) {
 	r.log.Each(spill.Columns(colCount, colNs, colSelf, colHidden), func(rows spill.Rows) {
-		counts, ns, self, hidden := rows[colCount], rows[colNs], rows[colSelf], rows[colHidden]
 		for i, step := range rows[spill.Key] {
-			f(entry{int32(step), counts[i], ns[i], self[i], hidden[i]})
+			e := entry{step: int32(step), count: rows[colCount][i], ns: rows[colNs][i]}
+			if r.columns == numRowColumns {
+				e.self, e.hidden = rows[colSelf][i], rows[colHidden][i]
+			}
+			f(e)
 		}
 	})
 }
 
 // section is the rows of one section of one rank, by the number of their name.
 type section struct {
-	store *spill.Store
-	rows  []row
+	store   *spill.Store
+	columns int // of entries: numRowColumns, or 2 without self and hidden
+	rows    []row
 }
 
 // at returns the row of a name, to add to.
@@ -74,7 +79,8 @@ func (s *section) at(id int32) *row {
 	}
 	r := &s.rows[id]
 	if r.log == nil {
-		r.log = s.store.NewLog(numRowColumns, rowBlock)
+		r.columns = s.columns
+		r.log = s.store.NewLog(r.columns, rowBlock)
 	}
 	return r
 }

@@ -63,7 +63,9 @@ type profile struct {
 func (r *Run) newProfile(id int32) *profile {
 	p := &profile{id: id}
 	for k := range p.sections {
-		p.sections[k].store = r.store
+		if p.sections[k] = (section{store: r.store, columns: numRowColumns}); k >= kernels && k <= calls {
+			p.sections[k].columns = 2
+		}
 	}
 	return p
 }
