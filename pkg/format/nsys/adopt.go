@@ -1,5 +1,7 @@
 package nsys
 
+import "github.com/hostbound/hostbound/pkg/trace/event"
+
 // Reduced exports lack the columns that say which process a row is of. adopt
 // finds the process that such rows can only be of, or are most likely of.
 
@@ -73,10 +75,10 @@ func (c *census) adopt(p process) {
 // or at last its ranges.
 func (c *census) launchers() map[process]int64 {
 	for _, count := range []func(f *threadFacts) int64{
-		func(f *threadFacts) int64 { return f.tally[tallyLaunch] + f.tally[tallyGraphLaunch] },
-		func(f *threadFacts) int64 { return f.calls },
-		func(f *threadFacts) int64 { return f.tally[tallyMarker] },
-		func(f *threadFacts) int64 { return f.ranges },
+		func(f *threadFacts) int64 { return f.Classes[event.Launch] + f.Classes[event.GraphLaunch] },
+		func(f *threadFacts) int64 { return f.Kinds[event.API] },
+		func(f *threadFacts) int64 { return f.Classes[event.StepMarker] },
+		func(f *threadFacts) int64 { return f.Kinds[event.NVTX] },
 	} {
 		counts := map[process]int64{}
 		for n := range c.threadFacts {

@@ -11,107 +11,22 @@ import (
 // What the header says of each rank is counted while rows are read, by track and
 // by thread: which rank these belong to is known only when all are read.
 
-// Classes that are counted, by their place in tally; the last place is for all
-// others.
-const (
-	tallyAllreduce = iota
-	tallyLaunch
-	tallyGraphLaunch
-	tallyMarker
-	tallyLock
-	tallyOther
-	tallies
-)
-
-type tally [tallies]int64
-
-// tallyOf holds the place of each class.
-var tallyOf = func() (of [64]uint8) {
-	for i := range of {
-		of[i] = tallyOther
-	}
-	of[event.Allreduce], of[event.Launch] = tallyAllreduce, tallyLaunch
-	of[event.GraphLaunch], of[event.StepMarker] = tallyGraphLaunch, tallyMarker
-	of[event.GIL] = tallyLock
-	return of
-}()
-
-// add adds another tally.
-func (t *tally) add(u *tally) {
-	for i, n := range u {
-		t[i] += n
-	}
-}
-
-// sum is the number of rows of all classes.
-func (t *tally) sum() (n int64) {
-	for _, k := range t {
-		n += k
-	}
-	return n
-}
-
-// span is a stretch of time in ns, empty where start > end.
-type span struct{ start, end int64 }
-
-var nothing = span{1 << 62, -1 << 62}
-
-// add makes s the span of what it was and of another one.
-func (s *span) add(start, end int64) { s.start, s.end = min(s.start, start), max(s.end, end) }
-
-// widen makes start and end, nil for none, those of what they were and of s.
-func widen(start, end **int64, s span) {
-	if s.start > s.end {
-		return
-	}
-	if *start == nil {
-		*start, *end = new(int64), new(int64)
-		**start, **end = s.start, s.end
-		return
-	}
-	**start, **end = min(**start, s.start), max(**end, s.end)
-}
-
-// trackFacts is what is counted of a track. Times are in ns on the report's
-// clock.
+// trackFacts is what is counted of a track. Times are in ns on the report's clock.
 type trackFacts struct {
-	span    span  // of kernels and whole-graph rows
-	busy    span  // of copies and memsets; in a report's, of all of these
-	classes tally // of kernels
-	graphs  int64 // whole-graph rows
-	latest  int64 // start of any of these
-	work    islands
+	event.Tally       // of classes only allreduce
+	latest      int64 // start of any row that is GPU work
+	work        islands
 }
 
-var noTrackFacts = trackFacts{span: nothing, busy: nothing, latest: nothing.end}
-
-// add adds what another loader counted of the track.
-func (f *trackFacts) add(g *trackFacts) {
-	f.span.add(g.span.start, g.span.end)
-	f.busy.add(g.busy.start, g.busy.end)
-	f.busy.add(g.span.start, g.span.end)
-	f.latest = max(f.latest, g.latest)
-	f.classes.add(&g.classes)
-	f.graphs += g.graphs
-}
+var noTrackFacts = trackFacts{Tally: event.NoTally, latest: event.NoSpan.End}
 
 // threadFacts is what is counted of a thread.
 type threadFacts struct {
-	tally        // of calls and ranges
-	calls  int64 // API calls
-	ranges int64 // NVTX ranges
-	starts span  // from the first start of a row to the last, ns on the report's clock
+	event.Tally            // of calls, ranges and overheads
+	starts      event.Span // from the first start of a row to the last, ns on the report's clock
 }
 
-var noThreadFacts = threadFacts{starts: nothing}
-
-// add adds what another loader counted of the thread.
-func (f *threadFacts) add(g *threadFacts) {
-	f.tally.add(&g.tally)
-	f.calls += g.calls
-	f.ranges += g.ranges
-	f.starts.add(g.starts.start, g.starts.end)
-}
+var noThreadFacts = threadFacts{Tally: event.NoTally, starts: event.NoSpan}
 
 // grown returns s with room for number n, new entries being blank.
 func grown[T any](s []T, n int32, blank T) []T {
@@ -123,34 +38,32 @@ func grown[T any](s []T, n int32, blank T) []T {
 
 // countGPU counts the rows of a chunk from first on, of tracks that have facts.
 func (a *adder) countGPU(p *chunk, first int) {
+	kind := p.table.kind
 	eachOwner(p.owner, first, func(n int64, i, j int) {
 		f := &a.found.trackFacts[n]
-		if pause := a.report.pause; pause > 0 && (p.table.kind == event.Kernel || p.table.kind == event.Graph) {
+		if f.Kinds[kind] += int64(j - i); !kind.IsGPU() {
+			return
+		}
+		s, latest := extent(p.start[i:j], p.end[i:j])
+		f.latest = max(f.latest, latest)
+		if f.Busy.Join(s); !p.table.isWork() {
+			return
+		}
+		f.GPU.Join(s)
+		if pause := a.report.pause; pause > 0 {
 			for k, start := range p.start[i:j] {
 				f.work.add(start, p.end[i+k], pause)
 			}
 		}
-		s, latest := extent(p.start[i:j], p.end[i:j])
-		switch p.table.kind {
-		case event.Kernel:
-			f.span.add(s.start, s.end)
+		if kind == event.Kernel {
 			reduces := int64(0)
 			for _, class := range p.class[i:j] {
 				if class == int64(event.Allreduce) {
 					reduces++
 				}
 			}
-			f.classes[tallyAllreduce] += reduces
-			f.classes[tallyOther] += int64(j-i) - reduces
-		case event.Graph:
-			f.span.add(s.start, s.end)
-			f.graphs += int64(j - i)
-		case event.Memcpy, event.Memset:
-			f.busy.add(s.start, s.end)
-		default:
-			return
+			f.Classes[event.Allreduce] += reduces
 		}
-		f.latest = max(f.latest, latest)
 	})
 }
 
@@ -167,13 +80,13 @@ func eachOwner(owners []int64, first int, fn func(owner int64, i, j int)) {
 }
 
 // extent returns the span from the first start to the last end, and the last start.
-func extent(starts, ends []int64) (s span, latest int64) {
+func extent(starts, ends []int64) (s event.Span, latest int64) {
 	low, high, latest := starts[0], ends[0], starts[0]
 	ends = ends[:len(starts)]
 	for i, t := range starts {
 		low, latest, high = min(low, t), max(latest, t), max(high, ends[i])
 	}
-	return span{low, high}, latest
+	return event.Span{Start: low, End: high}, latest
 }
 
 // countHost counts the rows of a chunk from first on by their threads.
@@ -182,17 +95,12 @@ func (a *adder) countHost(p *chunk, first int) {
 		a.found.threadFacts = grown(a.found.threadFacts, int32(n), noThreadFacts)
 		f := &a.found.threadFacts[n]
 		s, latest := extent(p.start[i:j], p.end[i:j])
-		f.starts.add(s.start, latest)
+		f.starts.Join(event.Span{Start: s.Start, End: latest})
+		f.Kinds[p.table.kind] += int64(j - i)
 		for _, c := range p.class[i:j] {
 			if c >= 0 {
-				f.tally[tallyOf[c&63]]++
+				f.Classes[c%event.MaxClasses]++
 			}
-		}
-		switch p.table.kind {
-		case event.API:
-			f.calls += int64(j - i)
-		case event.NVTX:
-			f.ranges += int64(j - i)
 		}
 	})
 }
@@ -218,56 +126,44 @@ var profilerCalls = map[string]int8{
 
 // findClasses finds of which tracks anything is known, and what the header says of all rows.
 func (c *census) findClasses() {
-	var classes tally
+	all := event.NoTally
 	for n := range c.trackFacts {
 		f, t := &c.trackFacts[n], c.tracks[n]
-		t.active, t.allreduce = f.classes.sum()+f.graphs > 0, f.classes[tallyAllreduce] > 0
-		classes.add(&f.classes)
-		widen(&c.info.GPUStart, &c.info.GPUEnd, c.trackFacts[n].span)
-		widen(&c.info.BusyStart, &c.info.BusyEnd, c.trackFacts[n].busy)
+		t.active, t.allreduce = f.Kinds[event.Kernel]+f.Kinds[event.Graph] > 0, f.Classes[event.Allreduce] > 0
+		all.Join(&f.Tally)
 	}
 	for n := range c.threadFacts {
-		classes.add(&c.threadFacts[n].tally)
+		all.Join(&c.threadFacts[n].Tally)
 	}
 	slices.SortFunc(c.profiler, func(a, b profilerCall) int { return cmp.Compare(a.start, b.start) })
-	c.info.Classes = map[string]int64{}
-	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
-		c.info.Classes[event.Classes[class]] = classes[tallyOf[class]]
-	}
+	c.info.Extent = all.Extent(0)
 }
 
 // findFacts finds what the header says of each rank, in the order of their
 // numbers.
 func (r *report) findFacts() error {
-	facts := make([]event.RankFacts, len(r.ranks))
-	for i := range facts {
-		facts[i].Rank = r.info.Ranks[i]
-	}
+	tallies := slices.Repeat([]event.Tally{event.NoTally}, len(r.ranks))
 	type device struct{ slot, number int32 }
-	seen := map[device]bool{}
+	devices, gpus := map[device]bool{}, make([]int64, len(r.ranks))
 	for n, t := range r.tracks {
 		if t.slot == noSlot || n >= len(r.trackFacts) {
 			continue
 		}
-		f, c := &facts[t.slot], &r.trackFacts[n]
-		if d := (device{t.slot, t.shown}); t.active && !seen[d] {
-			seen[d] = true
-			f.GPUs++
+		if d := (device{t.slot, t.shown}); t.active && !devices[d] {
+			devices[d] = true
+			gpus[t.slot]++
 		}
-		widen(&f.GPUStart, &f.GPUEnd, c.span)
-		widen(&f.BusyStart, &f.BusyEnd, c.busy)
-		f.Kernels += c.classes.sum()
-		f.Graphs += c.graphs
-		f.Allreduces += c.classes[tallyAllreduce]
+		tallies[t.slot].Join(&r.trackFacts[n].Tally)
 	}
 	for n, t := range r.threads {
-		if t.slot == noSlot || n >= len(r.threadFacts) {
-			continue
+		if t.slot != noSlot && n < len(r.threadFacts) {
+			tallies[t.slot].Join(&r.threadFacts[n].Tally)
 		}
-		f, c := &facts[t.slot], &r.threadFacts[n].tally
-		f.Markers += c[tallyMarker]
-		f.Launches += c[tallyLaunch]
-		f.GraphLaunches += c[tallyGraphLaunch]
+	}
+	facts := make([]event.RankFacts, len(r.ranks))
+	for i := range facts {
+		facts[i] = tallies[i].Facts(r.info.Ranks[i], 0)
+		facts[i].GPUs = gpus[i]
 	}
 	r.info.RankFacts = facts
 	slots := r.bySlot()

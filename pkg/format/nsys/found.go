@@ -9,8 +9,7 @@ import (
 // found is what reading tables finds beside their rows: by one loader, and put together by
 // its report.
 type found struct {
-	unusable map[string]int64     // rows without usable times, by table
-	kinds    map[event.Kind]int64 // rows
+	unusable map[string]int64 // rows without usable times, by table
 	domains  map[domainKey]domainName
 	apiNames map[int64]bool // the strings that name API calls
 
@@ -29,16 +28,13 @@ type found struct {
 }
 
 func newFound() found {
-	return found{unusable: map[string]int64{}, kinds: map[event.Kind]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}}
+	return found{unusable: map[string]int64{}, domains: map[domainKey]domainName{}, apiNames: map[int64]bool{}}
 }
 
 // add adds what another loader found.
 func (f *found) add(o *found) {
 	for table, n := range o.unusable {
 		f.unusable[table] += n
-	}
-	for kind, n := range o.kinds {
-		f.kinds[kind] += n
 	}
 	for key, d := range o.domains {
 		if old, ok := f.domains[key]; !ok || d.row < old.row {
@@ -55,11 +51,14 @@ func (f *found) add(o *found) {
 	f.work.add(o.work)
 	for n := range o.trackFacts {
 		f.trackFacts = grown(f.trackFacts, int32(n), noTrackFacts)
-		f.trackFacts[n].add(&o.trackFacts[n])
+		to, from := &f.trackFacts[n], &o.trackFacts[n]
+		to.Join(&from.Tally)
+		to.latest = max(to.latest, from.latest)
 	}
 	for n := range o.threadFacts {
 		f.threadFacts = grown(f.threadFacts, int32(n), noThreadFacts)
-		f.threadFacts[n].add(&o.threadFacts[n])
+		f.threadFacts[n].Join(&o.threadFacts[n].Tally)
+		f.threadFacts[n].starts.Join(o.threadFacts[n].starts)
 	}
 	f.profiler = append(f.profiler, o.profiler...)
 	for n := range o.dropped {

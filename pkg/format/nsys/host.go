@@ -284,7 +284,7 @@ func (c *census) findCallers(loaders []*loader) {
 	c.callers, c.calling = make([]bool, len(c.threads)), map[thread]bool{}
 	for _, l := range loaders {
 		for n := range l.threadFacts {
-			if f := &l.threadFacts[n]; f.calls > 0 || f.tally[tallyLock] > 0 {
+			if f := &l.threadFacts[n]; f.Kinds[event.API] > 0 || f.Classes[event.GIL] > 0 {
 				c.callers[n], c.calling[*c.threads[n]] = true, true
 			}
 		}

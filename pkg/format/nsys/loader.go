@@ -98,9 +98,6 @@ func (l *loader) read(s scanner, t *task) error {
 
 // add adds rows of a block to the chunks of their processes.
 func (l *loader) add(table *table, b *block, rows []int32) {
-	if !table.host { // those are counted when it is known which are of a rank
-		l.kinds[table.kind] += int64(len(rows))
-	}
 	l.owners = slices.Grow(l.owners[:0], len(rows))[:len(rows)]
 	if table.gpu {
 		l.findTracks(b, rows)
@@ -221,7 +218,6 @@ func (l *loader) findThreads(b *block, rows []int32) {
 
 // collect takes over what the loaders have read.
 func (r *report) collect(loaders []*loader) {
-	r.info.Rows = map[string]int64{}
 	r.runs, r.dropped = make([]runs, len(r.processes)), make([][event.MaxKinds]int64, len(r.processes))
 	for _, l := range loaders {
 		r.found.add(&l.found)
@@ -231,9 +227,6 @@ func (r *report) collect(loaders []*loader) {
 			r.runs[n].replays = append(r.runs[n].replays, of.replays...)
 			r.runs[n].switches = append(r.runs[n].switches, of.switches...)
 		}
-	}
-	for kind, n := range r.kinds {
-		r.info.Rows[event.Kinds[kind]] = n
 	}
 	r.findClasses()
 }

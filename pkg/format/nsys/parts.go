@@ -105,24 +105,24 @@ func (s *parts) add(p part) error {
 
 // parts says when the rows of each rank start, on the clock of the stream.
 func (r *report) parts() []part {
-	gpu, host := make([]span, len(r.ranks)), make([]span, len(r.ranks))
+	gpu, host := make([]event.Span, len(r.ranks)), make([]event.Span, len(r.ranks))
 	for slot := range r.ranks {
-		gpu[slot], host[slot] = nothing, nothing
+		gpu[slot], host[slot] = event.NoSpan, event.NoSpan
 	}
 	for n := range r.trackFacts {
 		if f, slot := &r.trackFacts[n], r.tracks[n].slot; slot != noSlot {
-			gpu[slot].add(f.busy.start, f.latest)
+			gpu[slot].Join(event.Span{Start: f.Busy.Start, End: f.latest})
 		}
 	}
 	for n := range r.threadFacts {
 		if slot := r.threads[n].slot; slot != noSlot {
-			host[slot].add(r.threadFacts[n].starts.start, r.threadFacts[n].starts.end)
+			host[slot].Join(r.threadFacts[n].starts)
 		}
 	}
 	all, offset := make([]part, len(r.ranks)), r.info.Offset
 	for slot, g := range gpu {
 		h := host[slot]
-		all[slot] = part{slot: slot, first: g.start + offset, firstRow: min(g.start, h.start) + offset, lastRow: max(g.end, h.end) + offset}
+		all[slot] = part{slot: slot, first: g.Start + offset, firstRow: min(g.Start, h.Start) + offset, lastRow: max(g.End, h.End) + offset}
 	}
 	return all
 }

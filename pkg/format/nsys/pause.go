@@ -14,7 +14,7 @@ import (
 // islands are spans of GPU work of a track, in the order of the table, which are one where they
 // are no further apart than a pause.
 type islands struct {
-	spans []span
+	spans []event.Span
 	limit int // how many there are before they are put in order
 }
 
@@ -24,8 +24,8 @@ func (s *islands) add(start, end, pause int64) {
 		return
 	}
 	if n := len(s.spans); n > 0 {
-		if last := &s.spans[n-1]; start <= last.end+pause && end >= last.start-pause {
-			last.add(start, end)
+		if last := &s.spans[n-1]; start <= last.End+pause && end >= last.Start-pause {
+			last.Join(event.Span{Start: start, End: end})
 			return
 		}
 		if n >= max(s.limit, minIslands) {
@@ -33,7 +33,7 @@ func (s *islands) add(start, end, pause int64) {
 			s.limit = 2 * len(s.spans)
 		}
 	}
-	s.spans = append(s.spans, span{start, end})
+	s.spans = append(s.spans, event.Span{Start: start, End: end})
 }
 
 // minIslands is how many there are at least before they are put in order.
@@ -41,11 +41,11 @@ const minIslands = 1024
 
 // join puts them in order, and makes those one that are no further apart than a pause.
 func (s *islands) join(pause int64) {
-	slices.SortFunc(s.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(s.spans, func(a, b event.Span) int { return cmp.Compare(a.Start, b.Start) })
 	kept := s.spans[:0]
 	for _, one := range s.spans {
-		if n := len(kept); n > 0 && one.start <= kept[n-1].end+pause {
-			kept[n-1].end = max(kept[n-1].end, one.end)
+		if n := len(kept); n > 0 && one.Start <= kept[n-1].End+pause {
+			kept[n-1].Join(one)
 		} else {
 			kept = append(kept, one)
 		}

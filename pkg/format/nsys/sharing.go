@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // cudaDevice is a GPU as one process numbers it.
@@ -96,8 +98,8 @@ const fewKernels = 100
 // sharer is what a process did on a GPU.
 type sharer struct {
 	rank int32
-	work int64 // kernels and whole-graph replays of the rank
-	span span  // from the first of its kernels and replays to the end of the last, ns on the report's clock
+	work int64      // kernels and whole-graph replays of the rank
+	span event.Span // from the first of its kernels and replays to the end of the last, ns on the report's clock
 }
 
 // sharers returns by GPU the ranks that work on it.
@@ -115,9 +117,9 @@ func (r *report) sharers() map[string][]sharer {
 		k := slices.IndexFunc(sharers[gpu], func(s sharer) bool { return s.rank == rank.Rank })
 		if k < 0 {
 			k = len(sharers[gpu])
-			sharers[gpu] = append(sharers[gpu], sharer{rank.Rank, rank.Kernels + rank.Graphs, nothing})
+			sharers[gpu] = append(sharers[gpu], sharer{rank.Rank, rank.Kernels + rank.Graphs, event.NoSpan})
 		}
-		sharers[gpu][k].span.add(r.trackFacts[i].span.start, r.trackFacts[i].span.end)
+		sharers[gpu][k].span.Join(r.trackFacts[i].GPU)
 	}
 	return sharers
 }
@@ -132,7 +134,7 @@ func (r *Reader) warnOfSharing() {
 		for gpu, of := range rep.sharers() {
 			if rep.comparable && !strings.HasPrefix(gpu, localGPU) {
 				for k := range of {
-					of[k].span = span{of[k].span.start + rep.info.Offset, of[k].span.end + rep.info.Offset}
+					of[k].span = event.Span{Start: of[k].span.Start + rep.info.Offset, End: of[k].span.End + rep.info.Offset}
 				}
 				all[gpu] = append(all[gpu], of...)
 				if share(of, all[gpu]) {
@@ -158,7 +160,7 @@ func (r *Reader) warnOfSharing() {
 func share(some, all []sharer) bool {
 	for _, a := range some {
 		for _, b := range all {
-			if a.rank != b.rank && min(a.work, b.work)*fewKernels >= max(a.work, b.work) && a.span.start < b.span.end && b.span.start < a.span.end {
+			if a.rank != b.rank && min(a.work, b.work)*fewKernels >= max(a.work, b.work) && a.span.Start < b.span.End && b.span.Start < a.span.End {
 				return true
 			}
 		}

@@ -77,7 +77,7 @@ func TestSharing(t *testing.T) {
 				rep.tracks = append(rep.tracks, &track{process: process(k+1) << 24, active: true, slot: int32(len(rep.tracks))})
 				rep.info.RankFacts = append(rep.info.RankFacts, event.RankFacts{Rank: int32(k), Kernels: 1000 - (1000-test.kernels)*int64(k)})
 				start := test.start * int64(k)
-				rep.trackFacts = append(rep.trackFacts, trackFacts{span: span{start, start + 10}})
+				rep.trackFacts = append(rep.trackFacts, trackFacts{Tally: event.Tally{GPU: event.Span{Start: start, End: start + 10}}})
 			}
 			for _, rep := range r.reports {
 				r.header.Reports = append(r.header.Reports, rep.info)

@@ -1,0 +1,70 @@
+package event
+
+// Span is a stretch of time in ns, empty where it ends before it starts.
+type Span struct{ Start, End int64 }
+
+// NoSpan is empty.
+var NoSpan = Span{1<<63 - 1, -1 << 63}
+
+// Join makes the span reach over another one, too.
+func (s *Span) Join(o Span) { s.Start, s.End = min(s.Start, o.Start), max(s.End, o.End) }
+
+// Since returns the span as headers have it: with times since origin, nil where it is empty.
+func (s Span) Since(origin int64) (start, end *int64) {
+	if s.Start > s.End {
+		return nil, nil
+	}
+	from, to := s.Start-origin, s.End-origin
+	return &from, &to
+}
+
+// Tally is what a source counts of rows for the header, of whatever has them: a thread, a
+// process, a report. It starts as NoTally.
+type Tally struct {
+	Kinds   [MaxKinds]int64   // rows
+	Classes [MaxClasses]int64 // rows
+	GPU     Span              // of kernels and whole-graph rows
+	Busy    Span              // of copies and memsets, too
+}
+
+// NoTally is that of no rows.
+var NoTally = Tally{GPU: NoSpan, Busy: NoSpan}
+
+// Join adds another tally.
+func (t *Tally) Join(o *Tally) {
+	for k, n := range o.Kinds {
+		t.Kinds[k] += n
+	}
+	for c, n := range o.Classes {
+		t.Classes[c] += n
+	}
+	t.GPU.Join(o.GPU)
+	t.Busy.Join(o.Busy)
+}
+
+// Extent returns what a header says of a report, with times since origin.
+func (t *Tally) Extent(origin int64) Extent {
+	e := Extent{Rows: map[string]int64{}, Classes: map[string]int64{}}
+	for k, n := range t.Kinds {
+		if n > 0 {
+			e.Rows[Kind(k).String()] = n
+		}
+	}
+	for _, class := range []Class{Allreduce, Launch, GraphLaunch, StepMarker} {
+		e.Classes[class.String()] = t.Classes[class]
+	}
+	e.GPUStart, e.GPUEnd = t.GPU.Since(origin)
+	e.BusyStart, e.BusyEnd = t.Busy.Since(origin)
+	return e
+}
+
+// Facts returns what a header says of a rank, with times since origin, as far as it is counted.
+func (t *Tally) Facts(rank int32, origin int64) RankFacts {
+	f := RankFacts{
+		Rank: rank, Kernels: t.Kinds[Kernel], Graphs: t.Kinds[Graph], Allreduces: t.Classes[Allreduce],
+		Markers: t.Classes[StepMarker], Launches: t.Classes[Launch], GraphLaunches: t.Classes[GraphLaunch],
+	}
+	f.GPUStart, f.GPUEnd = t.GPU.Since(origin)
+	f.BusyStart, f.BusyEnd = t.Busy.Since(origin)
+	return f
+}
