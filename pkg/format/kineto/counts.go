@@ -8,18 +8,15 @@ import (
 
 // counts are what loaders count, each for itself.
 type counts struct {
-	rows     [noCategory]int64
-	classes  [event.MaxClasses]int64
-	elements int64 // of the array of events, those that are objects
-	broken   int64 // events that are objects, but no events
-	untimed  int64 // events without usable times
-	fine     int64 // times with a part of a microsecond
+	event.Tally // steps are not counted until it is known which are any
+	rows        [noCategory]int64
+	elements    int64 // of the array of events, those that are objects
+	broken      int64 // events that are objects, but no events
+	untimed     int64 // events without usable times
+	fine        int64 // times with a part of a microsecond
 
-	first       int64             // the earliest start, never where there are no rows
-	last        int64             // the latest start, none likewise
+	starts      event.Span        // from the first start to the last
 	processes   []process         // of the calls, at most maxProcesses
-	kernels     extent            // of kernels
-	busy        extent            // of copies and memsets, too
 	device      int64             // the lowest of GPU rows, none where no row says it
 	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
 	collectives map[int32][]int64 // ends of those of each name
@@ -37,27 +34,10 @@ func (f *fields) isEvent() bool { return isString(f.ph) && f.ts != nil && isStri
 // isString reports whether a value is a string.
 func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
 
-const never = int64(1<<63 - 1)
-
-// extent is a stretch of time, empty where its end is none.
-type extent struct{ start, end int64 }
-
-// add makes the extent reach from start to end, both in ns.
-func (e *extent) add(start, end int64) { e.start, e.end = min(e.start, start), max(e.end, end) }
-
-// span returns the extent as the header has it: with times since origin, nil for none.
-func (e *extent) span(origin int64) (start, end *int64) {
-	if e.end == none {
-		return nil, nil
-	}
-	from, to := e.start-origin, e.end-origin
-	return &from, &to
-}
-
 // newCounts returns the counts of no rows.
 func newCounts() counts {
 	return counts{
-		first: never, last: none, kernels: extent{never, none}, busy: extent{never, none}, device: none, reduces: none,
+		Tally: event.NoTally, starts: event.NoSpan, device: none, reduces: none,
 		collectives: map[int32][]int64{}, groups: map[int32]int32{},
 	}
 }
@@ -80,12 +60,13 @@ func lowest(a, b int64) int64 {
 // row counts a row, of a GPU on a device.
 func (c *counts) row(r *row, device int64) {
 	c.rows[r.category]++
-	c.first, c.last = min(c.first, r.start), max(c.last, r.start)
+	c.Kinds[kinds[r.category]]++
+	c.starts.Join(event.Span{Start: r.start, End: r.start})
 	if r.start%1000 != 0 {
 		c.fine++
 	}
 	if r.class >= 0 {
-		c.classes[r.class]++
+		c.Classes[r.class]++
 	}
 	if r.marker != noMarker {
 		c.markers = append(c.markers, *r)
@@ -93,13 +74,13 @@ func (c *counts) row(r *row, device int64) {
 	if !kinds[r.category].IsGPU() {
 		return
 	}
-	c.busy.add(r.start, r.end)
+	c.Busy.Join(event.Span{Start: r.start, End: r.end})
 	c.sample.add(r.key())
 	c.device = lowest(c.device, device)
 	if r.category != kernelCategory {
 		return
 	}
-	c.kernels.add(r.start, r.end)
+	c.GPU.Join(event.Span{Start: r.start, End: r.end})
 	if r.class == event.Allreduce {
 		c.reduces = lowest(c.reduces, max(device, 0))
 	}
@@ -149,19 +130,15 @@ func (c *counts) add(d *counts) {
 	for i, n := range d.rows {
 		c.rows[i] += n
 	}
-	for i, n := range d.classes {
-		c.classes[i] += n
-	}
+	c.Join(&d.Tally)
 	c.elements += d.elements
 	c.broken += d.broken
 	c.untimed += d.untimed
 	c.fine += d.fine
-	c.first, c.last = min(c.first, d.first), max(c.last, d.last)
+	c.starts.Join(d.starts)
 	for _, p := range d.processes {
 		c.caller([]byte(p.pid), p.calls)
 	}
-	c.kernels.add(d.kernels.start, d.kernels.end)
-	c.busy.add(d.busy.start, d.busy.end)
 	c.device, c.reduces = lowest(c.device, d.device), lowest(c.reduces, d.reduces)
 	for name, ends := range d.collectives {
 		c.collectives[name] = append(c.collectives[name], ends...)

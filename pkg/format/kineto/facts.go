@@ -34,8 +34,8 @@ const epoch = 100_000_000_000_000_000
 // findOrigin finds time 0 of the report: the whole microsecond in which the first row
 // starts, so that whoever rounds times to microseconds, as others do, rounds the same.
 func (d *document) findOrigin() {
-	if d.origin = d.counts.first; d.origin == never {
-		d.origin = 0
+	if d.counts.starts != event.NoSpan {
+		d.origin = d.counts.starts.Start
 	}
 	d.origin -= (d.origin%1000 + 1000) % 1000
 	if utc := d.origin + d.head.base; utc > epoch {
@@ -172,21 +172,9 @@ func (f *finder) find(id int64) (*call, bool, error) {
 func (d *document) count() {
 	info, c := &d.info, &d.counts
 	info.Source, info.Ranks = "torch", []int32{}
-	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
-	for category, n := range c.rows {
-		if n > 0 && (category != int(pythonCategory) || d.python) {
-			info.Rows[kinds[category].String()] += n
-		}
-	}
-	steps := max(d.markers-1, 0)
-	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch} {
-		info.Classes[class.String()] = c.classes[class]
-	}
-	info.Classes[event.StepMarker.String()] = steps
-	info.BusyStart, info.BusyEnd = c.busy.span(d.origin)
-	info.GPUStart, info.GPUEnd = c.kernels.span(d.origin)
-	kernels := c.rows[kernelCategory]
-	if d.active = kernels > 0; !d.active {
+	c.Classes[event.StepMarker] = max(d.markers-1, 0)
+	info.Extent = c.Extent(d.origin)
+	if d.active = c.Kinds[event.Kernel] > 0; !d.active {
 		return
 	}
 	info.World = int32(d.head.world)
@@ -200,17 +188,11 @@ func (d *document) count() {
 		text := d.names.text(name)
 		info.GroupSizes[text] = max(info.GroupSizes[text], size)
 	}
-	facts := event.RankFacts{
-		Kernels: kernels, Markers: steps, Allreduces: c.classes[event.Allreduce],
-		Launches: c.classes[event.Launch], GraphLaunches: c.classes[event.GraphLaunch],
-	}
-	facts.GPUStart, facts.GPUEnd = c.kernels.span(d.origin)
-	facts.BusyStart, facts.BusyEnd = c.busy.span(d.origin)
 	reduces := int32(-1)
 	if c.reduces != none {
 		reduces = int32(c.reduces)
 	}
-	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{facts}, []int32{reduces}
+	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{c.Facts(0, d.origin)}, []int32{reduces}
 }
 
 // countLaunched counts GPU rows by how they were launched: those without a call, and the

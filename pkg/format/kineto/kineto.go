@@ -195,7 +195,7 @@ func (d *document) copyOf(e *document) bool {
 	process, _ := d.counts.process()
 	other, _ := e.counts.process()
 	return process != "" && process == other && d.began() == e.began() && d.ended() == e.ended() &&
-		d.counts.rows == e.counts.rows && d.counts.busy == e.counts.busy
+		d.counts.rows == e.counts.rows && d.counts.Busy == e.counts.Busy
 }
 
 // parts reports whether two traces are parts of one rank: the same process and device, one
@@ -212,10 +212,10 @@ func (r *Reader) parts(a, b *document) bool {
 }
 
 // began is when the first row of a trace starts, by its own clock.
-func (d *document) began() int64 { return d.counts.first + d.head.base }
+func (d *document) began() int64 { return d.counts.starts.Start + d.head.base }
 
 // ended is when its last row starts or its GPU work ends, by its own clock.
-func (d *document) ended() int64 { return max(d.counts.busy.end, d.counts.last) + d.head.base }
+func (d *document) ended() int64 { return max(d.counts.Busy.End, d.counts.starts.End) + d.head.base }
 
 // rankOr is the number of the rank, or a number after all of them.
 func (d *document) rankOr() int64 {

@@ -11,32 +11,15 @@ import (
 
 // describe fills in the report of a file whose processes have their ranks.
 func (f *file) describe() {
-	info, all := &f.info, process{first: maxTime}
+	info, all, first := &f.info, event.NoTally, maxTime
 	for _, p := range f.processes {
-		all.first = min(all.first, p.first)
-		all.gpu.add(p.gpu)
-		all.busy.add(p.busy)
-		for k, n := range p.kinds {
-			all.kinds[k] += n
-		}
-		for c, n := range p.classes {
-			all.classes[c] += n
-		}
+		first = min(first, p.first)
+		all.Join(&p.Tally)
 	}
-	if all.first < maxTime {
-		f.origin = all.first - all.first%1000
+	if first < maxTime {
+		f.origin = first - first%1000
 	}
-	info.Rows, info.Classes = map[string]int64{}, map[string]int64{}
-	for k, n := range all.kinds {
-		if n > 0 {
-			info.Rows[event.Kind(k).String()] = n
-		}
-	}
-	for _, class := range []event.Class{event.Allreduce, event.Launch, event.GraphLaunch, event.StepMarker} {
-		info.Classes[class.String()] = all.classes[class]
-	}
-	info.GPUStart, info.GPUEnd = all.gpu.since(f.origin)
-	info.BusyStart, info.BusyEnd = all.busy.since(f.origin)
+	info.Extent = all.Extent(f.origin)
 	for _, p := range f.processes {
 		if p.rank >= 0 {
 			p.describe(info)
@@ -45,20 +28,16 @@ func (f *file) describe() {
 	switch names := f.r.names; {
 	case names.trains:
 		info.Workload = event.Training
-	case names.diffuses && all.classes[event.StepMarker] == 0:
+	case names.diffuses && all.Classes[event.StepMarker] == 0:
 		info.Workload = event.Diffusion
 	}
-	f.warn(all.kinds[event.Kernel], all.kinds[event.Kernel]+all.kinds[event.Memcpy]+all.kinds[event.Memset])
+	f.warn(all.Kinds[event.Kernel], all.Kinds[event.Kernel]+all.Kinds[event.Memcpy]+all.Kinds[event.Memset])
 }
 
 // describe adds what is known of a rank to its report.
 func (p *process) describe(info *event.Report) {
-	facts := event.RankFacts{
-		Rank: p.rank, GPUs: int64(len(p.devices)), Kernels: p.kinds[event.Kernel], Replays: p.replays, Markers: p.classes[event.StepMarker],
-		Allreduces: p.classes[event.Allreduce], Launches: p.classes[event.Launch], GraphLaunches: p.classes[event.GraphLaunch],
-	}
-	facts.GPUStart, facts.GPUEnd = p.gpu.since(p.file.origin)
-	facts.BusyStart, facts.BusyEnd = p.busy.since(p.file.origin)
+	facts := p.Facts(p.rank, p.file.origin)
+	facts.GPUs, facts.Replays = int64(len(p.devices)), p.replays
 	if p.replays > 0 {
 		info.Capture = "node"
 	}

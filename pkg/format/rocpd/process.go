@@ -30,41 +30,16 @@ type process struct {
 	row    spill.Rows // memory for one
 	nodes  event.Ordinals
 
-	kinds   [event.MaxKinds]int64
-	classes [event.MaxClasses]int64
+	event.Tally
 	first   int64
-	gpu     span             // of kernels
-	busy    span             // of copies and memsets, too
 	devices map[int64]bool   // that ran kernels: some of class allreduce
 	sizes   map[string]int32 // how many ranks its collectives are compiled for
 	replays int64            // graph launches with rows
 }
 
-// span is a stretch of time, of which nothing is known where end is 0.
-type span struct{ start, end int64 }
-
-// add makes the span reach over another one.
-func (s *span) add(o span) {
-	switch {
-	case s.end == 0:
-		*s = o
-	case o.end != 0:
-		s.start, s.end = min(s.start, o.start), max(s.end, o.end)
-	}
-}
-
-// since returns the span as the header has it: with times since origin, nil for none.
-func (s *span) since(origin int64) (start, end *int64) {
-	if s.end == 0 {
-		return nil, nil
-	}
-	from, to := s.start-origin, s.end-origin
-	return &from, &to
-}
-
 func newProcess(f *file, pid int64) *process {
 	return &process{file: f, pid: pid, rank: -1, writer: spill.NewWriter(f.r.Store), row: make(spill.Rows, nameAt+1),
-		nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
+		Tally: event.NoTally, nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
 }
 
 // lowest is the lowest device with kernels, or a number after all devices.
@@ -75,19 +50,19 @@ func (p *process) lowest() int64 {
 // add counts and keeps a row, whose columns are of; launch is the name of the call that launched
 // it, -1 for none. Rows come in their order.
 func (p *process) add(name, launch int32, of func(int) int64) error {
-	names, time := p.file.r.names, span{of(colStart), of(colEnd)}
+	names, time := p.file.r.names, event.Span{Start: of(colStart), End: of(colEnd)}
 	kind, class := names.kinds[name], names.classes[name]
-	p.kinds[kind]++
+	p.Kinds[kind]++
 	if class >= 0 {
-		p.classes[class]++
+		p.Classes[class]++
 	}
-	p.first = min(p.first, time.start)
-	values := [nameAt + 1]int64{spill.Key: time.start, spill.Then: time.end, nameAt: int64(name)}
+	p.first = min(p.first, time.Start)
+	values := [nameAt + 1]int64{spill.Key: time.Start, spill.Then: time.End, nameAt: int64(name)}
 	for k, c := range kept {
 		values[spill.Payload+k] = of(c)
 	}
 	if kind.IsGPU() {
-		p.busy.add(time)
+		p.Busy.Join(time)
 		p.addWork(name, launch, time, values[spill.Payload:])
 	}
 	for c, v := range values {
@@ -97,7 +72,7 @@ func (p *process) add(name, launch int32, of func(int) int64) error {
 }
 
 // addWork counts a row of GPU work and completes its columns, in the order of kept.
-func (p *process) addWork(name, launch int32, time span, columns []int64) {
+func (p *process) addWork(name, launch int32, time event.Span, columns []int64) {
 	names, device, node := p.file.r.names, &columns[2], &columns[4]
 	if *device < 0 || *device >= 1<<16 { // or none: nobody knows on which one
 		*device = 0
@@ -120,7 +95,7 @@ func (p *process) addWork(name, launch int32, time span, columns []int64) {
 	if names.kinds[name] != event.Kernel {
 		return
 	}
-	p.gpu.add(time)
+	p.GPU.Join(time)
 	p.devices[*device] = p.devices[*device] || names.classes[name] == event.Allreduce
 	if size := names.sizes[name]; size > 0 {
 		text := names.text(name)

@@ -96,7 +96,7 @@ func (r *Reader) number(f *file) {
 	})
 	next := int32(r.Head.NumRanks())
 	for _, p := range f.processes {
-		if p.kinds[event.Kernel] > 0 {
+		if p.Kinds[event.Kernel] > 0 {
 			p.rank, next = next, next+1
 		}
 		if p.rows.Rows > 0 {
