@@ -17,26 +17,16 @@ const (
 // pickCalls picks the rows of the table of API calls that are calls.
 func (p *picker) pickCalls(t *task, b *block) []int32 {
 	start, end, class := b.column("start"), b.column("end"), b.column("eventClass")
-	if class.Full && areCalls(class.Int[:b.n]) { // Fast path
-		return p.pickTimed(t, b)
-	}
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		if p.isCall(class, i) && p.usable(t, start, end, i) {
-			p.picked = append(p.picked, int32(i))
+	if class.Full { // Fast path
+		seen := int64(0)
+		for _, class := range class.Int[:b.n] {
+			seen |= class
+		}
+		if seen|runtimeCall|driverCall == driverCall {
+			return p.pickTimed(t, b)
 		}
 	}
-	return p.picked
-}
-
-// areCalls reports whether all rows of the table of API calls are calls of the runtime or the
-// driver.
-func areCalls(classes []int64) bool {
-	seen := int64(0)
-	for _, class := range classes {
-		seen |= class
-	}
-	return seen|runtimeCall|driverCall == driverCall
+	return p.pick(b, func(i int) bool { return p.isCall(class, i) && p.usable(t, start, end, i) })
 }
 
 // isCall reports whether a row of the table of API calls is one, by its class.

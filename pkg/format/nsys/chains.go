@@ -17,12 +17,8 @@ import (
 // How nsys records stacks: a table of callchains has a row for each frame, which names the
 // stack by its id; samples and calls refer to that.
 
-// Bounds of what is kept of frames: how many of a stack, those next to the leaf, and how
-// many of a table in which those of a stack lie apart.
-const (
-	maxStackDepth = 256
-	maxLoose      = 1 << 23
-)
+// maxStackDepth is how many frames of a stack are kept, those next to the leaf.
+const maxStackDepth = 256
 
 // cutFrame stands for the frames of a stack beyond the bound.
 const cutFrame = "[Max depth]"
@@ -67,7 +63,6 @@ type chains struct {
 	recent  cache[int32] // of numbers, by symbol, module and unresolved
 	known   []frame      // by number
 
-	loose    []chainFrame     // all, where those of a stack lie apart
 	last     chainFrame       // the one before
 	some     bool             // there was one
 	done     bool             // its stack is among ids
@@ -99,18 +94,9 @@ func (w *wantedStacks) has(id int64) bool {
 var errOrder = errors.New("frames out of order")
 
 // readChains reads the wanted stacks of a table of callchains, and asks for those of callers where
-// it has to know them. In every export seen the frames of a stack stand together, so that one
-// stack is held at a time; where they do not, all are.
-func (r *report) readChains(s scanner, columns map[string][]string, table string, wanted *wantedStacks, callers func() (*wantedStacks, error)) (*chains, error) {
-	c, err := r.scanChains(s, columns, table, wanted, callers, true)
-	if err == errOrder {
-		c, err = r.scanChains(s, columns, table, wanted, callers, false)
-	}
-	return c, err
-}
-
-// scanChains reads a table of callchains, whose rows are in order where ordered is set.
-func (r *report) scanChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, callers func() (*wantedStacks, error), ordered bool) (*chains, error) {
+// it has to know them. In every export seen the frames of a stack stand together, the leaf first,
+// so that one stack is held at a time; a table in which they do not has none, and a warning says so.
+func (r *report) readChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, callers func() (*wantedStacks, error)) (*chains, error) {
 	c := &chains{
 		strings: &r.strings, table: &r.stacks, wanted: stacks, calls: table == cudaStacksTable,
 		numbers: map[frameKey]int32{}, same: map[string]int32{},
@@ -123,19 +109,15 @@ func (r *report) scanChains(s scanner, columns map[string][]string, table string
 	if stacks != nil {
 		wanted[0].Keep = stacks.has
 	}
-	if err := scanAny(s, columns, table, wanted, func(b *block) error { return c.add(b, ordered) }); err != nil {
+	switch err := scanAny(s, columns, table, wanted, c.add); {
+	case err == errOrder:
+		r.warn("%s has frames of one stack apart from each other: its stacks are not read", table)
+		c.ids, c.stacks = nil, nil
+		return c, nil
+	case err != nil:
 		return nil, err
 	}
-	if len(c.loose) > maxLoose {
-		r.warn("%s has at least %d unordered frames: its stacks are not read", table, maxLoose)
-		c.loose = nil
-	}
-	slices.SortStableFunc(c.loose, chainFrame.compare)
-	for _, f := range c.loose {
-		c.put(f)
-	}
 	c.end()
-	c.loose = nil
 	return c, c.settle(callers)
 }
 
@@ -153,10 +135,9 @@ func (f *frameRows) stack(i, n int) int {
 	return k - i
 }
 
-// add adds the frames of a block; where they are not ordered, they wait for all others, up to
-// one more than maxLoose. A stack of which all rows are seen and that came lately is not put
-// together again.
-func (c *chains) add(b *block, ordered bool) error {
+// add adds the frames of a block. A stack of which all rows are seen and that came lately is not
+// put together again.
+func (c *chains) add(b *block) error {
 	f := &frameRows{b.column("id"), b.column("stackDepth"), b.column("symbol"), b.column("module"), b.column("unresolved")}
 	for i, n := 0, 0; i < b.n; i += n {
 		n = f.stack(i, b.n)
@@ -165,7 +146,7 @@ func (c *chains) add(b *block, ordered bool) error {
 			continue
 		}
 		var came *cameStack
-		if ordered && i+n < b.n && (!c.some || id > c.last.chain) {
+		if i+n < b.n && (!c.some || id > c.last.chain) {
 			if came = c.cameAs(f, i, n); came != nil && came.is(f, i, n) {
 				c.end()
 				c.ids, c.stacks = append(c.ids, id), append(c.stacks, came.number)
@@ -174,7 +155,7 @@ func (c *chains) add(b *block, ordered bool) error {
 			}
 		}
 		for k := range n {
-			if err := c.addRow(f, int32(i+k), ordered); err != nil {
+			if err := c.addRow(f, int32(i+k)); err != nil {
 				return err
 			}
 		}
@@ -187,7 +168,7 @@ func (c *chains) add(b *block, ordered bool) error {
 }
 
 // addRow adds the frame in a row.
-func (c *chains) addRow(rows *frameRows, i int32, ordered bool) error {
+func (c *chains) addRow(rows *frameRows, i int32) error {
 	if rows.ids.Null[i] || rows.depths.Null[i] {
 		return nil
 	}
@@ -197,14 +178,10 @@ func (c *chains) addRow(rows *frameRows, i int32, ordered bool) error {
 		*frame = c.frame(frameKey{key.a, key.b, !rows.unresolved.Null[i] && key.c != 0})
 	}
 	f := chainFrame{rows.ids.Int[i], int32(max(0, min(rows.depths.Int[i], math.MaxInt32))), *frame}
-	switch {
-	case ordered && c.some && (f.compare(c.last) < 0 || c.done && f.chain == c.last.chain):
+	if c.some && (f.compare(c.last) < 0 || c.done && f.chain == c.last.chain) {
 		return errOrder
-	case ordered:
-		c.put(f)
-	case len(c.loose) <= maxLoose:
-		c.loose = append(c.loose, f)
 	}
+	c.put(f)
 	return nil
 }
 

@@ -9,16 +9,13 @@ import (
 // times were not collected.
 func (p *picker) pickReplays(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		switch {
-		case end.Int[i] <= start.Int[i]:
+	return p.pick(b, func(i int) bool {
+		if end.Int[i] <= start.Int[i] {
 			p.found.untimed++
-		case p.usable(t, start, end, i):
-			p.picked = append(p.picked, int32(i))
+			return false
 		}
-	}
-	return p.picked
+		return p.usable(t, start, end, i)
+	})
 }
 
 // addReplays appends whole-graph rows.

@@ -20,16 +20,9 @@ const osCall = 27
 // pickOSCalls picks the calls of threads that are known.
 func (p *picker) pickOSCalls(t *task, b *block) []int32 {
 	start, end, class, threads := b.column("start"), b.column("end"), b.column("eventClass"), b.column("globalTid")
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		if t.table.name == osTable && !class.Null[i] && class.Int[i] != osCall {
-			continue
-		}
-		if !threads.Null[i] && isSpan(start, end, i) {
-			p.picked = append(p.picked, int32(i))
-		}
-	}
-	return p.picked
+	return p.pick(b, func(i int) bool {
+		return (t.table.name != osTable || class.Null[i] || class.Int[i] == osCall) && !threads.Null[i] && isSpan(start, end, i)
+	})
 }
 
 // addOSCalls appends calls of the system's libraries.
@@ -78,13 +71,7 @@ func isCallName(text string) bool {
 // pickSwitches picks the points at which a known thread came to a CPU or left it.
 func (p *picker) pickSwitches(_ *task, b *block) []int32 {
 	start, in, threads := b.column("start"), b.column("isSchedIn"), b.column("globalTid")
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		if !in.Null[i] && !threads.Null[i] && isSpan(start, start, i) {
-			p.picked = append(p.picked, int32(i))
-		}
-	}
-	return p.picked
+	return p.pick(b, func(i int) bool { return !in.Null[i] && !threads.Null[i] && isSpan(start, start, i) })
 }
 
 // addSwitches appends such points: both times are the point's, the class is 1 where the

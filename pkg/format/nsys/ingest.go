@@ -154,7 +154,8 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	if err != nil {
 		return err
 	}
-	shared := newInterner(r)
+	shared := &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
+	shared.process(0) // which is unnamed
 	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
 	for w := range loaders {
 		loaders[w] = newLoader(r, shared, columns)

@@ -144,6 +144,17 @@ func (l *loader) flush() error {
 // differences of two cannot overflow.
 const maxTime = int64(1) << 61
 
+// pick picks the rows of a block that fit.
+func (p *picker) pick(b *block, fits func(i int) bool) []int32 {
+	p.picked = p.picked[:0]
+	for i := range b.n {
+		if fits(i) {
+			p.picked = append(p.picked, int32(i))
+		}
+	}
+	return p.picked
+}
+
 // usable reports whether a row has times that make sense, and counts it if not.
 func (p *picker) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	if !isSpan(start, end, i) {
@@ -166,16 +177,13 @@ func (p *picker) pickTimed(t *task, b *block) []int32 {
 		p.picked = append(p.picked[:0], every[:b.n]...)
 		return p.picked
 	}
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		if p.usable(t, start, end, i) {
-			p.picked = append(p.picked, int32(i))
-			if t.table.gpu && start.Int[i] == 0 && end.Int[i] == 0 {
-				p.found.zeros++
-			}
+	return p.pick(b, func(i int) bool {
+		is := p.usable(t, start, end, i)
+		if is && t.table.gpu && start.Int[i] == 0 && end.Int[i] == 0 {
+			p.found.zeros++
 		}
-	}
-	return p.picked
+		return is
+	})
 }
 
 // every is the numbers of all rows of a block.

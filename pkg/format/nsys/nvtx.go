@@ -36,8 +36,7 @@ type domainName struct {
 func (p *picker) pickRanges(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
 	kinds, threads, domains := b.column("eventType"), b.column("globalTid"), b.column("domainId")
-	p.picked = p.picked[:0]
-	for i := range b.n {
+	return p.pick(b, func(i int) bool {
 		kind := kinds.Int[i]
 		if kinds == absent {
 			kind = pushPopRange
@@ -50,12 +49,10 @@ func (p *picker) pickRanges(t *task, b *block) []int32 {
 			}
 		case pushPopRange, startEndRange, textRangeA, textRangeB:
 			// Without an end it was still open when the collection ended.
-			if !end.Null[i] && p.usable(t, start, end, i) {
-				p.picked = append(p.picked, int32(i))
-			}
+			return !end.Null[i] && p.usable(t, start, end, i)
 		}
-	}
-	return p.picked
+		return false
+	})
 }
 
 // domainName is the name in a row that creates a domain.

@@ -12,7 +12,6 @@ import (
 // reports between them. Those whose clocks cannot be compared are not looked at.
 func (r *Reader) checkTogether(loose []bool) error {
 	var first []int
-	together := map[int]bool{}
 	for i := range r.header.Reports {
 		if !loose[i] && r.header.Reports[i].GPUStart != nil {
 			first = append(first, i)
@@ -21,20 +20,11 @@ func (r *Reader) checkTogether(loose []bool) error {
 	if len(first) < 2 {
 		return nil
 	}
-	queue := []int{first[0]}
-	together[first[0]] = true
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
-		for _, k := range first {
-			if !together[k] && (r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])) {
-				together[k] = true
-				queue = append(queue, k)
-			}
-		}
-	}
+	together := connected(first[0], first, func(i, k int) bool {
+		return r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])
+	})
 	for _, k := range first {
-		if together[k] {
+		if slices.Contains(together, k) {
 			continue
 		}
 		if !r.opts.Separate {
@@ -47,6 +37,20 @@ func (r *Reader) checkTogether(loose []bool) error {
 		rep.Warnings = append(rep.Warnings, "its GPU work and that of the first report do not overlap in time: they are not of one run, or a session start is wrong")
 	}
 	return nil
+}
+
+// connected returns those of some reports that are linked with the first one, if not directly
+// then by way of others of them.
+func connected(first int, of []int, linked func(i, k int) bool) []int {
+	all := []int{first}
+	for n := 0; n < len(all); n++ {
+		for _, k := range of {
+			if !slices.Contains(all, k) && linked(all[n], k) {
+				all = append(all, k)
+			}
+		}
+	}
+	return all
 }
 
 // sharesRank reports whether two reports have a rank in common: they are parts of it.

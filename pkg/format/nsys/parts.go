@@ -140,15 +140,15 @@ type unit struct {
 // share no rank come one after the other, as they were given.
 func (r *Reader) plan() []unit {
 	var units []unit
-	done := make([]bool, len(r.reports))
-	for i := range r.reports {
-		if done[i] {
-			continue
-		}
-		group := r.group(i)
+	rest := make([]int, len(r.reports)) // that no group has
+	for i := range rest {
+		rest[i] = i
+	}
+	for len(rest) > 0 {
+		group := slices.Sorted(slices.Values(connected(rest[0], rest, r.sharesRank)))
+		rest = slices.DeleteFunc(rest, func(n int) bool { return slices.Contains(group, n) })
 		left := make(map[int]int, len(group))
 		for _, n := range group {
-			done[n] = true
 			if left[n] = len(r.header.Reports[n].Ranks); left[n] == 0 {
 				units = append(units, unit{report: n, from: longAgo, last: true})
 			}
@@ -172,27 +172,6 @@ func (r *Reader) plan() []unit {
 
 // longAgo is before all times.
 const longAgo = int64(-1) << 63
-
-// group returns the reports that are connected with report n by ranks that they
-// share, in their order.
-func (r *Reader) group(n int) []int {
-	group := []int{n}
-	for i := 0; i < len(group); i++ {
-		for k := range r.parts {
-			list := r.parts[k].list
-			if !slices.ContainsFunc(list, func(p part) bool { return p.report == group[i] }) {
-				continue
-			}
-			for _, p := range list {
-				if !slices.Contains(group, p.report) {
-					group = append(group, p.report)
-				}
-			}
-		}
-	}
-	slices.Sort(group)
-	return group
-}
 
 // sortReports orders reports that are parts of the same ranks by time, those of
 // the first rank first, so that a data set of them is read in that order. No

@@ -84,14 +84,6 @@ type interner struct {
 	processes map[process]int32
 }
 
-// newInterner returns numbers for the tracks, threads and processes of a report, all of which
-// its loaders share. Number 0 is the process of rows that name none.
-func newInterner(r *report) *interner {
-	in := &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
-	in.process(0)
-	return in
-}
-
 // unnamed is the number of the process of rows that do not say theirs.
 const unnamed = int32(0)
 
@@ -99,12 +91,7 @@ const unnamed = int32(0)
 func (in *interner) track(t track) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
-	n, ok := in.tracks[t]
-	if !ok {
-		n = int32(len(in.report.tracks))
-		in.tracks[t] = n
-		in.report.tracks = append(in.report.tracks, &t)
-	}
+	n := intern(in.tracks, t, &in.report.tracks, &t)
 	return ownerEntry{n, in.process(t.process)}
 }
 
@@ -112,22 +99,19 @@ func (in *interner) track(t track) ownerEntry {
 func (in *interner) thread(t thread) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
-	n, ok := in.threads[t]
-	if !ok {
-		n = int32(len(in.report.threads))
-		in.threads[t] = n
-		in.report.threads = append(in.report.threads, &t)
-	}
+	n := intern(in.threads, t, &in.report.threads, &t)
 	return ownerEntry{n, in.process(t.process)}
 }
 
 // process returns the number of a process. The caller holds the lock.
-func (in *interner) process(p process) int32 {
-	n, ok := in.processes[p]
+func (in *interner) process(p process) int32 { return intern(in.processes, p, &in.report.processes, p) }
+
+// intern returns the number of a key, which is new or not: then its value is appended to a list.
+func intern[K comparable, V any](numbers map[K]int32, key K, list *[]V, value V) int32 {
+	n, ok := numbers[key]
 	if !ok {
-		n = int32(len(in.report.processes))
-		in.processes[p] = n
-		in.report.processes = append(in.report.processes, p)
+		n = int32(len(*list))
+		numbers[key], *list = n, append(*list, value)
 	}
 	return n
 }

@@ -155,13 +155,9 @@ const sampledRunning = 1
 // thread left its CPU.
 func (p *picker) pickSamples(_ *task, b *block) []int32 {
 	start, threads, states, cycles := b.column("start"), b.column("globalTid"), b.column("threadState"), b.column("cpuCycles")
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		if isSpan(start, start, i) && !threads.Null[i] && (states.Null[i] || states.Int[i] <= sampledRunning) && (cycles.Null[i] || cycles.Int[i] != 0) {
-			p.picked = append(p.picked, int32(i))
-		}
-	}
-	return p.picked
+	return p.pick(b, func(i int) bool {
+		return isSpan(start, start, i) && !threads.Null[i] && (states.Null[i] || states.Int[i] <= sampledRunning) && (cycles.Null[i] || cycles.Int[i] != 0)
+	})
 }
 
 // addSamples appends samples.
@@ -174,18 +170,15 @@ func (a *adder) addSamples(p *chunk, b *block, rows []int32) {
 func (p *picker) pickBacktraces(t *task, b *block) []int32 {
 	start, end, threads, class := b.column("start"), b.column("end"), b.column("globalTid"), b.column("eventClass")
 	ids, chains := b.column("callchainId"), p.report.chains[t.table.stacks]
-	p.picked = p.picked[:0]
-	for i := range b.n {
-		switch {
-		case ids.Null[i] || threads.Null[i] || !isSpan(start, end, i):
-		case !class.Null[i] && (t.table.name == runtimeTable && class.Int[i] != backtrace || t.table.name == osTable && class.Int[i] != osCall):
-		default:
-			if _, ok := chains.number(ids.Int[i]); ok {
-				p.picked = append(p.picked, int32(i))
-			}
+	of := map[string]int64{runtimeTable: backtrace, osTable: osCall}
+	want, some := of[t.table.name]
+	return p.pick(b, func(i int) bool {
+		if ids.Null[i] || threads.Null[i] || !isSpan(start, end, i) || some && !class.Null[i] && class.Int[i] != want {
+			return false
 		}
-	}
-	return p.picked
+		_, ok := chains.number(ids.Int[i])
+		return ok
+	})
 }
 
 // addBacktraces appends stacks of calls.
