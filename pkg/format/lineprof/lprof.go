@@ -1,17 +1,11 @@
 package lineprof
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"math"
 	"slices"
 )
-
-// isPickle is whether an input begins as pickles of protocol 2 to 5 do.
-func isPickle(head []byte) bool {
-	return len(head) >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
-}
 
 const pickleHint = "write it again (kernprof, or dump_stats), or give the text that line_profiler printed"
 
@@ -125,10 +119,4 @@ func toFloat(v any) (float64, bool) {
 		return float64(n), true
 	}
 	return 0, false
-}
-
-// isMarshal is whether an input begins as cProfile's files do: a marshalled dict with
-// tuples for keys.
-func isMarshal(head []byte) bool {
-	return len(head) >= 2 && (head[0] == '{' || head[0] == 0xfb) && bytes.IndexByte([]byte{'(', ')', 0xa8, 0xa9}, head[1]) >= 0
 }

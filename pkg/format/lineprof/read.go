@@ -54,13 +54,13 @@ func Read(name string, r io.Reader) (*Profile, error) {
 	switch {
 	case len(head) == 0:
 		return nil, &Error{Name: name, Msg: "empty input", Hint: formatsHint}
-	case isPickle(head):
+	case len(head) > 1 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5: // protocols 2 to 5
 		return readPickle(name, in)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return nil, &Error{Name: name, Msg: "text in UTF-16", Hint: "save it as UTF-8"}
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return nil, &Error{Name: name, Msg: "compressed by gzip", Hint: "give it decompressed: gzip -dc FILE | hotspots"}
-	case isMarshal(head):
+	case len(head) > 1 && (head[0] == '{' || head[0] == 0xfb) && bytes.IndexByte([]byte{'(', ')', 0xa8, 0xa9}, head[1]) >= 0: // a marshalled dict with tuples for keys
 		return nil, &Error{Name: name, Msg: "what cProfile writes has functions and no stacks", Hint: "profile with line_profiler, or with py-spy for stacks"}
 	case len(text) > 0 && text[0] == '{':
 		return readSpeedscope(name, in)
@@ -72,7 +72,8 @@ var errEndless = errors.New("a line of more than 256 MiB, so no text")
 
 // readText reads tables, or stacks where no line belongs to a table.
 func readText(name string, in *bufio.Reader) (*Profile, error) {
-	t, s := newTextReader(name), newStackReader(name)
+	t := &textReader{profile: &Profile{Name: name, Format: Text}, ahead: preamble{total: -1}, run: map[identity]bool{}}
+	s := &stackReader{stacks: newStacks(name, Collapsed)}
 	for {
 		line, last, err := readLine(in)
 		if err == errEndless {

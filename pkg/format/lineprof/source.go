@@ -18,7 +18,7 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	var order []string
 	room := maxAdded
 	for _, f := range p.Functions {
-		if len(f.Lines) == 0 || f.hasSource() {
+		if len(f.Lines) == 0 || slices.ContainsFunc(f.Lines, func(l Line) bool { return l.Source != "" }) {
 			continue
 		}
 		if byPath[f.path] == nil {
@@ -42,11 +42,6 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 		}
 	}
 	return missing, nil
-}
-
-// hasSource is whether any line has its source.
-func (f *Function) hasSource() bool {
-	return slices.ContainsFunc(f.Lines, func(l Line) bool { return l.Source != "" })
 }
 
 // openTail opens the file that has the longest tail of a path.

@@ -75,8 +75,11 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	}
 	s.stack++
 	for i, f := range frames {
-		if i > 0 {
-			s.addCaller(frames[i-1], f)
+		if i > 0 && f != frames[i-1] { // what calls itself has no caller by that
+			if pair := [2]*Function{frames[i-1], f}; !s.callers[pair] {
+				s.callers[pair] = true
+				f.Callers = append(f.Callers, frames[i-1])
+			}
 		}
 		if s.last[f] != s.stack {
 			s.last[f] = s.stack
@@ -87,25 +90,11 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	leaf.SelfNs = Add(leaf.SelfNs, ns)
 }
 
-// addCaller notes once that a function was called by another. One that calls itself has no
-// caller by that.
-func (s *stacks) addCaller(caller, f *Function) {
-	if pair := [2]*Function{caller, f}; caller != f && !s.callers[pair] {
-		s.callers[pair] = true
-		f.Callers = append(f.Callers, caller)
-	}
-}
-
 // stackReader follows the lines of a text that may be collapsed stacks.
 type stackReader struct {
 	stacks
 	nested bool // a stack of more than one frame was seen
 	frames []*Function
-}
-
-// newStackReader follows a text of the given name.
-func newStackReader(name string) *stackReader {
-	return &stackReader{stacks: newStacks(name, Collapsed)}
 }
 
 // add reads one line, and is false where no stack is in it.
@@ -169,7 +158,7 @@ const maxSpeedscope = 1 << 30
 const speedscopeHint = "write it again (py-spy record --format speedscope)"
 
 // readSpeedscope reads speedscope's file format: shared frames, and profiles of
-// samples with weights or of events that open and close frames.
+// samples with weights.
 // Profiles of all threads are added up. The limit is on the file: its frames and samples
 // take a few times as much memory.
 func readSpeedscope(name string, in io.Reader) (*Profile, error) {
@@ -208,11 +197,6 @@ type speedscopeProfile struct {
 	Type, Unit string
 	Samples    [][]int
 	Weights    []float64
-	Events     []struct {
-		Type  string
-		Frame int
-		At    float64
-	}
 }
 
 // speedscopeUnits are seconds a unit of weight.
@@ -234,7 +218,7 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 		s.profile.warn("the weights have no unit: they are read as samples, 100 per second")
 	}
 	if p.Type == "evented" {
-		return p.addEvents(s, frames, unit)
+		return "a speedscope profile of calls and not of samples, as py-spy writes"
 	}
 	if len(p.Samples) != len(p.Weights) {
 		return "samples and weights differ in number"
@@ -254,54 +238,6 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 		if w := p.Weights[i]; w >= 0 && !math.IsInf(w, 0) {
 			s.addStack(stack, roundNs(w*unit*1e9))
 		}
-	}
-	return ""
-}
-
-// addEvents follows frames that open and close. A function's time is from its outermost
-// opening to that one's close.
-// Between two events time goes to the innermost open frame. Frames close in the reverse of
-// the order in which they opened; anything else, or one left open, is an error.
-func (p *speedscopeProfile) addEvents(s *stacks, frames []*Function, unit float64) (wrong string) {
-	type opened struct {
-		count int
-		at    float64
-	}
-	open := map[*Function]*opened{}
-	var stack []*Function
-	at := 0.0
-	for _, e := range p.Events {
-		if e.Frame < 0 || e.Frame >= len(frames) || e.At < at && len(stack) > 0 {
-			return "events are out of order, or have a frame that is not in the list"
-		}
-		f := frames[e.Frame]
-		if n := len(stack); n > 0 {
-			stack[n-1].SelfNs = Add(stack[n-1].SelfNs, roundNs((e.At-at)*unit*1e9))
-		}
-		at = e.At
-		if open[f] == nil {
-			open[f] = &opened{}
-		}
-		switch o := open[f]; {
-		case e.Type == "O" && len(stack) < maxDepth:
-			if len(stack) > 0 {
-				s.addCaller(stack[len(stack)-1], f)
-			}
-			if o.count++; o.count == 1 {
-				o.at = at
-			}
-			stack = append(stack, f)
-		case e.Type == "C" && len(stack) > 0 && stack[len(stack)-1] == f:
-			if o.count--; o.count == 0 {
-				f.Ns = Add(f.Ns, roundNs((at-o.at)*unit*1e9))
-			}
-			stack = stack[:len(stack)-1]
-		default:
-			return "a frame closes that is not the innermost, or frames are too deep"
-		}
-	}
-	if len(stack) > 0 {
-		return "frames stay open: it was cut short"
 	}
 	return ""
 }

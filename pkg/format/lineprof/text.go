@@ -17,13 +17,13 @@ type textReader struct {
 	timers  int  // functions of TensorRT-LLM's timer table
 	line    int  // of the input, from 1
 
-	unit  float64        // of the last "Timer unit", 0 none yet
-	ahead preamble       // lines read ahead of a table
-	table *table         // the one under way, nil none
-	spare table          // the last one, for its memory
-	timer bool           // TensorRT-LLM's table of functions is under way
-	run   map[string]int // identities of the current run, to the function's place
-	sums  []summary      // lines of summaries
+	unit  float64           // of the last "Timer unit", 0 none yet
+	ahead preamble          // lines read ahead of a table
+	table *table            // the one under way, nil none
+	spare table             // the last one, for its memory
+	timer bool              // TensorRT-LLM's table of functions is under way
+	run   map[identity]bool // the functions of the current run
+	sums  []summary         // lines of summaries
 
 	cut, contradicting, negative, huge, many int // rows; see warnAll
 	firstContradicting                       int // line of the input
@@ -60,21 +60,12 @@ type table struct {
 	ends    []int  // in source, of each row
 }
 
-// newTextReader follows a text of the given name.
-func newTextReader(name string) *textReader {
-	return &textReader{
-		profile: &Profile{Name: name, Format: Text},
-		ahead:   preamble{total: -1},
-		run:     map[string]int{},
-	}
-}
-
 // add reads one line without its end. Last says that the input stops in it: it is
 // not terminated.
 func (t *textReader) add(line []byte, last bool) {
 	t.line++
 	if bytes.IndexByte(line, 0x1b) >= 0 {
-		line = stripANSI(line)
+		line = ansi.ReplaceAll(line, nil)
 	}
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
@@ -159,8 +150,13 @@ func (t *textReader) addOther(line []byte, last bool) {
 		return
 	}
 	switch {
-	case bytes.Contains(line, []byte("Timer unit:")):
-		t.addUnit(line)
+	case bytes.Contains(line, []byte("Timer unit:")): // which ends a table, and holds until the next one
+		if m := unitLine.FindSubmatch(line); m != nil {
+			if u, err := strconv.ParseFloat(string(m[1]), 64); err == nil && u > 0 && u <= 1e6 {
+				t.end()
+				t.found, t.unit, t.timer = true, u, false
+			}
+		}
 	case bytes.Contains(line, []byte("Total time:")):
 		if m := totalLine.FindSubmatch(line); m != nil {
 			if s, err := strconv.ParseFloat(string(m[1]), 64); err == nil && !math.IsInf(s, 0) && !math.IsNaN(s) {
@@ -200,30 +196,15 @@ func (t *textReader) cutLine(line []byte) {
 	}
 }
 
-// addUnit reads a "Timer unit" line. It ends a table, and holds until the next one.
-func (t *textReader) addUnit(line []byte) {
-	m := unitLine.FindSubmatch(line)
-	if m == nil {
-		return
-	}
-	if u, err := strconv.ParseFloat(string(m[1]), 64); err == nil && u > 0 && u <= 1e6 {
-		t.end()
-		t.found, t.unit, t.timer = true, u, false
-	}
-}
-
 // addFile reads a "File: " that stands at a line's start, but for comment marks.
 func (t *textReader) addFile(line []byte) {
 	before, after, _ := bytes.Cut(line, []byte("File: "))
-	if bytes.ContainsFunc(before, isWordRune) && !t.ahead.started() {
+	if bytes.ContainsFunc(before, isWordRune) && !(t.ahead.total >= 0 || t.ahead.named || t.ahead.filed) {
 		return
 	}
 	t.end()
 	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(after)), true
 }
-
-// started is whether a table was announced.
-func (p *preamble) started() bool { return p.total >= 0 || p.named || p.filed }
 
 // isWordRune reports whether a rune is part of a word, and so no comment mark.
 func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
@@ -329,7 +310,7 @@ func (t *textReader) check(b *table) {
 	}
 	if b.total > 0 && (!ran || seen && shares < 100*5.0/6) {
 		if t.short == 0 {
-			t.firstShort = fmt.Sprintf("%s, has lines for %.0f %% of its time only", b.fn.title(), shares)
+			t.firstShort = fmt.Sprintf("%s (%s:%d), has lines for %.0f %% of its time only", cmp.Or(b.fn.Name, "a function"), base(b.fn.File), b.fn.Line, shares)
 		}
 		t.short++
 	}
@@ -341,25 +322,21 @@ func (t *textReader) check(b *table) {
 func (t *textReader) addFunction(fn *Function) {
 	p := t.profile
 	p.Runs = cmp.Or(p.Runs, 1)
-	id := identity(fn.path, fn.Line, fn.Name)
-	if _, again := t.run[id]; again {
+	id := identity{fn.path, fn.Line, fn.Name}
+	if t.run[id] {
 		p.Runs++
 		clear(t.run)
 	}
 	fn.Run = p.Runs - 1
-	t.run[id] = len(p.Functions)
+	t.run[id] = true
 	p.Functions = append(p.Functions, fn)
 }
 
 // identity is what two functions of one run cannot share.
-func identity(path string, line int, name string) string {
-	return fmt.Sprintf("%s\x00%d\x00%s", path, line, name)
-}
-
-// title names a function in a sentence.
-func (f *Function) title() string {
-	name := cmp.Or(f.Name, "a function")
-	return fmt.Sprintf("%s (%s:%d)", name, base(f.File), f.Line)
+type identity struct {
+	path string
+	line int
+	name string
 }
 
 // clean is a match without blanks around it.
@@ -371,7 +348,5 @@ func atoi(b []byte) int {
 	return n
 }
 
-// stripANSI leaves out what colours a terminal and links.
-func stripANSI(line []byte) []byte { return ansi.ReplaceAll(line, nil) }
-
+// ansi is what colours a terminal, and links.
 var ansi = regexp.MustCompile(`\x1b(\[[0-9;?]*[A-Za-z]|\][^\x1b\x07]*(\x1b\\|\x07))`)
