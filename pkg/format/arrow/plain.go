@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -89,7 +90,7 @@ func (c *column) plain() (p *event.Plain, err error) {
 	case event.PlainInt:
 		p.Ints, p.Valid, err = numbers(c, appendInts)
 	case event.PlainFloat:
-		p.Floats, p.Valid, err = numbers(c, appendFloats)
+		p.Ints, p.Valid, err = numbers(c, appendFloats)
 	default:
 		p.Strings, p.Valid, err = formatted(c, maxBody)
 	}
@@ -101,13 +102,13 @@ func (c *column) plain() (p *event.Plain, err error) {
 
 // numbers returns the values of a column, 0 for nulls. appendTo appends those
 // of a part that is not nil. The error is the first that an array has.
-func numbers[T int64 | float64](c *column, appendTo func(values []T, p part) []T) (values []T, valid event.Bitmap, err error) {
-	values = make([]T, 0, c.n)
+func numbers(c *column, appendTo func(values []int64, p part) []int64) (values []int64, valid event.Bitmap, err error) {
+	values = make([]int64, 0, c.n)
 	valid = make(event.Bitmap, (c.n+7)/8)
 	for _, p := range c.parts {
 		at := len(values)
 		if p.arr == nil {
-			values = append(values, make([]T, p.to)...)
+			values = append(values, make([]int64, p.to)...)
 			continue
 		}
 		values = appendTo(values, p)
@@ -200,26 +201,27 @@ func appendInts(values []int64, p part) []int64 {
 	panic(fmt.Sprintf("BUG: %s is no type of whole numbers", p.arr.DataType()))
 }
 
-// appendFloats appends the values of a part of floating point numbers.
-func appendFloats(values []float64, p part) []float64 {
+// appendFloats appends the bits of a part of floating point numbers, each as one of 64 bits.
+func appendFloats(values []int64, p part) []int64 {
+	var of func(i int) float64
 	switch a := p.arr.(type) {
 	case *array.Float16:
-		for _, v := range a.Values()[p.from:p.to] {
-			values = append(values, float64(v.Float32()))
-		}
-		return values
+		of = func(i int) float64 { return float64(a.Value(i).Float32()) }
 	case *array.Float32:
-		return widen(values, a.Float32Values()[p.from:p.to])
+		of = func(i int) float64 { return float64(a.Value(i)) }
 	case *array.Float64:
-		return append(values, a.Float64Values()[p.from:p.to]...)
+		of = a.Value
 	}
-	panic(fmt.Sprintf("BUG: %s is no type of floating point numbers", p.arr.DataType()))
+	for i := p.from; i < p.to; i++ {
+		values = append(values, int64(math.Float64bits(of(i))))
+	}
+	return values
 }
 
-// widen appends numbers as numbers of a type that holds them all.
-func widen[T int64 | float64, S integer | float32](values []T, src []S) []T {
+// widen appends whole numbers as such of 64 bits.
+func widen[S integer](values []int64, src []S) []int64 {
 	for _, v := range src {
-		values = append(values, T(v))
+		values = append(values, int64(v))
 	}
 	return values
 }
@@ -231,10 +233,8 @@ func plainArray(p *event.Plain, n int) arrow.Array {
 	valid, nulls := bitmap(p.Valid, n, &cleared)
 	buffers := []*memory.Buffer{valid}
 	switch p.Type {
-	case event.PlainInt:
+	case event.PlainInt, event.PlainFloat:
 		buffers = append(buffers, buffer(p.Ints[:n]))
-	case event.PlainFloat:
-		buffers = append(buffers, buffer(p.Floats[:n]))
 	default:
 		var moved []int32
 		offsets, text := rebase(validStrings(&p.Strings, n), n, &moved)

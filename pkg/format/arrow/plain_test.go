@@ -157,7 +157,10 @@ func plainColumns(n int) []event.Foreign {
 				cols[k] = cols[k].Append(i, nil, 0, 1)
 				continue
 			}
-			value := &event.Plain{Type: f.Type, Ints: []int64{math.MaxInt64 - int64(i)}, Floats: []float64{float64(i) / 4}}
+			value := &event.Plain{Type: f.Type, Ints: []int64{math.MaxInt64 - int64(i)}}
+			if f.Type == event.PlainFloat {
+				value.Ints[0] = int64(math.Float64bits(float64(i) / 4))
+			}
 			value.Strings.Append(fmt.Sprint("note ", i))
 			cols[k] = cols[k].Append(i, value, 0, 1)
 		}

@@ -251,7 +251,7 @@ func rebase(col *event.Strings, n int, scratch *[]int32) ([]int32, []byte) {
 }
 
 // buffer returns the memory of a column as a buffer.
-func buffer[T byte | int32 | int64 | float64](values []T) *memory.Buffer {
+func buffer[T byte | int32 | int64](values []T) *memory.Buffer {
 	var zero T
 	p := (*byte)(unsafe.Pointer(unsafe.SliceData(values)))
 	return memory.NewBufferBytes(unsafe.Slice(p, len(values)*int(unsafe.Sizeof(zero))))

@@ -98,7 +98,7 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 
 // toPlain makes a vector of a plain column. It shares its memory.
 func toPlain(p *event.Plain) parquet.Vector {
-	return parquet.Vector{Int: p.Ints, Float: p.Floats, Text: p.Strings, Valid: p.Valid}
+	return parquet.Vector{Int: p.Ints, Text: p.Strings, Valid: p.Valid}
 }
 
 // foreignFields returns the columns of a file that are not ours.
@@ -124,5 +124,5 @@ func foreignFields(f *parquet.File) event.PlainFields {
 
 // fromForeign makes a column of v. It shares its memory.
 func fromForeign(v *parquet.Vector, typ event.PlainType) *event.Plain {
-	return &event.Plain{Type: typ, Ints: v.Int, Floats: v.Float, Strings: v.Text, Valid: v.Valid}
+	return &event.Plain{Type: typ, Ints: v.Int, Strings: v.Text, Valid: v.Valid}
 }

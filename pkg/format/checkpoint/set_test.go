@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -418,7 +419,7 @@ func TestForeign(t *testing.T) {
 		record, weight, mark := &event.Plain{Strings: event.Strings{Offsets: []int32{0}}}, &event.Plain{Type: event.PlainFloat}, &event.Plain{Type: event.PlainInt}
 		for i := range b.Len {
 			record.Strings.Append(fmt.Sprint("note ", n+i))
-			weight.Floats, mark.Ints = append(weight.Floats, float64(n+i)/2), append(mark.Ints, int64(n+i))
+			weight.Ints, mark.Ints = append(weight.Ints, int64(math.Float64bits(float64(n+i)/2))), append(mark.Ints, int64(n+i))
 		}
 		c.Foreign = []event.Foreign{record, weight, mark}
 		if n == 128 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -73,7 +74,10 @@ func (m *marks) Next() (*event.Batch, error) {
 			if n := m.n + i; n%5 == 3 {
 				col = col.Append(i, nil, 0, 1)
 			} else {
-				value := &event.Plain{Type: f.Type, Ints: []int64{int64(n)}, Floats: []float64{float64(n) / 8}}
+				value := &event.Plain{Type: f.Type, Ints: []int64{int64(n)}}
+				if f.Type == event.PlainFloat {
+					value.Ints[0] = int64(math.Float64bits(float64(n) / 8))
+				}
 				value.Strings.Append(fmt.Sprint("note ", n))
 				col = col.Append(i, value, 0, 1)
 			}

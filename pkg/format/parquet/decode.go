@@ -44,10 +44,8 @@ func (r *chunkReader) direct(p *page, v *Vector) error {
 	switch {
 	case r.enum != nil:
 		return r.enumValues(p, v)
-	case r.col.Type.IsInt():
-		return r.ints(p, v)
-	case r.col.Type.IsFloat():
-		return r.floats(p, v)
+	case r.col.isNumber():
+		return r.numbers(p, v)
 	}
 	return r.decodeStrings(p, &v.Text)
 }
@@ -66,41 +64,43 @@ func (r *chunkReader) unsupported(e format.Encoding) error {
 	return fmt.Errorf("encoding %s of %s is not supported", e, r.col.physical)
 }
 
-// ints reads whole numbers and booleans, a page of them, and appends them to v.Int as int64,
-// booleans as 0 and 1. Dictionary pages go another way (indexed).
-func (r *chunkReader) ints(p *page, v *Vector) (err error) {
-	n := len(v.Int)
+// numbers reads a page of numbers and booleans, and appends them to v.Int, booleans as 0 and 1.
+// Of floating point numbers only the plain encoding is read. Dictionary pages go another way
+// (indexed).
+func (r *chunkReader) numbers(p *page, v *Vector) (err error) {
+	n, physical := len(v.Int), r.col.physical
 	switch {
-	case r.col.physical == format.Boolean && p.encoding == format.Plain:
+	case physical == format.Boolean && p.encoding == format.Plain:
 		v.Int, err = plainBits(v.Int, p.data, p.values)
-	case r.col.physical == format.Boolean && p.encoding == format.RLE:
+	case physical == format.Boolean && p.encoding == format.RLE:
 		v.Int, err = rleBits(v.Int, p.data, p.values)
-	case r.col.physical == format.Boolean:
+	case physical == format.Boolean:
 		return r.unsupported(p.encoding)
 	case p.encoding == format.Plain:
-		v.Int, err = plainInts(v.Int, p.data, p.values, sizeOf(r.col.physical))
-	case p.encoding == format.DeltaBinaryPacked:
+		v.Int, err = plainInts(v.Int, p.data, p.values, sizeOf(physical))
+	case p.encoding == format.DeltaBinaryPacked && r.col.Type.IsInt():
 		v.Int, _, err = deltaInts(v.Int, p.data, p.values)
 	default:
 		return r.unsupported(p.encoding)
 	}
-	if err == nil && r.col.physical == format.Int32 {
+	if err == nil && sizeOf(physical) == 4 {
 		widen(v.Int[n:], r.col.Type)
 	}
 	return err
 }
 
-// widen makes values of 32-bit columns what they are as int64. (What is
+// widen makes values of 32-bit columns what they are in 64 bits. (What is
 // narrower is stored as its own value.)
 func widen(values []int64, t Type) {
-	if t == Uint32 {
-		for i, v := range values {
-			values[i] = int64(uint32(v))
-		}
-		return
-	}
 	for i, v := range values {
-		values[i] = int64(int32(v))
+		switch t {
+		case Uint32:
+			values[i] = int64(uint32(v))
+		case Float64:
+			values[i] = int64(math.Float64bits(float64(math.Float32frombits(uint32(v)))))
+		default:
+			values[i] = int64(int32(v))
+		}
 	}
 }
 
@@ -154,26 +154,6 @@ func sizeOf(t format.Type) int {
 		return 4
 	}
 	return 8
-}
-
-// floats appends the values of a page of floating point numbers, of which only the plain
-// encoding is read.
-func (r *chunkReader) floats(p *page, v *Vector) error {
-	size, data := sizeOf(r.col.physical), p.data
-	switch {
-	case p.encoding != format.Plain:
-		return r.unsupported(p.encoding)
-	case len(data)/size < p.values:
-		return io.ErrUnexpectedEOF
-	}
-	for i := range p.values {
-		if size == 4 {
-			v.Float = append(v.Float, float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))))
-		} else {
-			v.Float = append(v.Float, math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:])))
-		}
-	}
-	return nil
 }
 
 // decodeStrings appends the strings of a page.

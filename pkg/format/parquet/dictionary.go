@@ -110,10 +110,8 @@ func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 		v.Int32, err = appendNumbers(v.Int32, numbers, r.dict.n)
 	case r.narrow:
 		v.Int32, err = gather(v.Int32, r.dict.narrow, numbers)
-	case r.col.isInt():
+	case r.col.isNumber():
 		v.Int, err = gather(v.Int, r.dict.values.Int, numbers)
-	case r.col.Type.IsFloat():
-		v.Float, err = gather(v.Float, r.dict.values.Float, numbers)
 	default:
 		if uint64(slices.Max(numbers)) >= uint64(r.dict.n) {
 			return errIndex

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math"
 	"slices"
 	"sync"
 
@@ -51,7 +50,7 @@ func (c *chunkWriter) held() int64 {
 	if c.v == nil {
 		return 0
 	}
-	return int64(8*len(c.v.Int) + 8*len(c.v.Float) + len(c.v.Text.Data) + 4*len(c.v.Text.Offsets) + len(c.v.Valid))
+	return int64(8*len(c.v.Int) + len(c.v.Text.Data) + 4*len(c.v.Text.Offsets) + len(c.v.Valid))
 }
 
 // shrink puts the rows into memory of their size, where they have much more.
@@ -61,12 +60,12 @@ func (c *chunkWriter) shrink() {
 	if v == nil {
 		return
 	}
-	have := 8*cap(v.Int) + 8*cap(v.Float) + cap(v.Text.Data) + 4*cap(v.Text.Offsets) + cap(v.Valid) + cap(v.spare)
+	have := 8*cap(v.Int) + cap(v.Text.Data) + 4*cap(v.Text.Offsets) + cap(v.Valid) + cap(v.spare)
 	if int64(have) <= 2*c.held()+4<<10 {
 		return
 	}
 	c.v = &Vector{
-		Int: slices.Clone(v.Int), Float: slices.Clone(v.Float), Valid: slices.Clone(v.Valid),
+		Int: slices.Clone(v.Int), Valid: slices.Clone(v.Valid),
 		Text: event.Strings{Offsets: slices.Clone(v.Text.Offsets), Data: slices.Clone(v.Text.Data)},
 	}
 	v.Reset()
@@ -93,7 +92,7 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 			c.v.Reset()
 		}
 	}
-	none := len(src.Int) == 0 && len(src.Float) == 0 && src.Text.Len() == 0
+	none := len(src.Int) == 0 && src.Text.Len() == 0
 	switch {
 	case none && c.col.Nullable:
 		c.v.needValid(rows)
@@ -131,10 +130,8 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 // to fit into 2 GiB, since their offsets have 32 bits.
 func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	switch {
-	case c.col.isInt():
+	case c.col.isNumber():
 		c.v.Int = append(c.v.Int, src.Int[i:j]...)
-	case c.col.Type.IsFloat():
-		c.v.Float = append(c.v.Float, src.Float[i:j]...)
 	case len(c.v.Text.Data)+int(src.Text.Offsets[j]-src.Text.Offsets[i]) > maxStrings:
 		return errors.New("too much text in one row group")
 	default:
@@ -296,9 +293,7 @@ func (c *encoder) encodeValues(i, j int) {
 		}
 		c.page = append(c.page, bits...)
 	case c.col.Type == Float64:
-		for _, v := range c.v.Float[i:j] {
-			c.page = binary.LittleEndian.AppendUint64(c.page, math.Float64bits(v))
-		}
+		c.page = appendPlain(c.page, c.v.Int[i:j], c.meta.Type)
 	default:
 		c.page = appendStrings(c.page, &c.v.Text, i, j)
 	}

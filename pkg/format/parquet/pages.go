@@ -223,7 +223,7 @@ func (r *chunkReader) makeRoom(v *Vector, rows int64) {
 	switch {
 	case r.narrow:
 		v.Int32 = slices.Grow(v.Int32, n)
-	case r.col.isInt():
+	case r.col.isNumber():
 		v.Int = slices.Grow(v.Int, n)
 	}
 }

@@ -52,8 +52,8 @@ import (
 // Type is the type of a column.
 type Type int
 
-// The types, those of whole numbers by the width that they are stored with. All travel as int64
-// or float64, Bool as 0 and 1; Uint64 travels as the bit pattern. Text is UTF-8, Bytes is anything.
+// The types, those of whole numbers by the width that they are stored with. All travel as int64,
+// Bool as 0 and 1; Uint64 and Float64 travel as the bit pattern. Text is UTF-8, Bytes is anything.
 const (
 	Bool Type = iota
 	Int32
@@ -70,10 +70,10 @@ var typeNames = [...]string{"bool", "int32", "int64", "uint32", "uint64", "float
 // String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
 
-// IsInt reports whether values of the type are in Vector.Int.
+// IsInt reports whether values of the type are whole numbers, or booleans.
 func (t Type) IsInt() bool { return t <= Uint64 }
 
-// IsFloat reports whether values of the type are in Vector.Float.
+// IsFloat reports whether values of the type are floating point numbers.
 func (t Type) IsFloat() bool { return t == Float64 }
 
 // IsText reports whether values of the type are in Vector.Text.
@@ -92,8 +92,8 @@ type Column struct {
 	Enum []string
 }
 
-// isInt reports whether vectors of the column hold numbers.
-func (c *Column) isInt() bool { return c.Type.IsInt() || c.Enum != nil }
+// isNumber reports whether the values of the column are in Vector.Int.
+func (c *Column) isNumber() bool { return !c.Type.IsText() || c.Enum != nil }
 
 // Encoding is how the values of a column are stored.
 type Encoding int

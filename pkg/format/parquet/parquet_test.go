@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -57,12 +58,12 @@ func (v *Vector) appendValue(c *Column, i int, null bool, rng *rand.Rand) {
 		x %= uint64(len(c.Enum))
 	}
 	switch {
-	case c.isInt() && c.Type != Int32:
-		v.Int = append(v.Int, int64(x))
 	case c.Type == Int32:
 		v.Int = append(v.Int, int64(int32(x)))
 	case c.Type == Float64:
-		v.Float = append(v.Float, float64(x))
+		v.Int = append(v.Int, int64(math.Float64bits(float64(x))))
+	case c.isNumber():
+		v.Int = append(v.Int, int64(x))
 	case null:
 		v.Text.AppendBytes(nil)
 	default:
@@ -91,7 +92,7 @@ func (v *Vector) rows(c *Column, n int) []string {
 		case c.Type.IsInt():
 			out[i] = fmt.Sprint(v.Int[i])
 		case c.Type.IsFloat():
-			out[i] = fmt.Sprint(v.Float[i])
+			out[i] = fmt.Sprint(math.Float64frombits(uint64(v.Int[i])))
 		default:
 			out[i] = string(v.Text.Get(i))
 		}
@@ -169,7 +170,7 @@ func TestReadSmall(t *testing.T) {
 			switch {
 			case c.Type.IsFloat() || c.Type == Int64 || c.Type == Uint64 || c.Type == Uint32:
 				continue
-			case c.isInt():
+			case c.isNumber():
 				err = f.ReadInt32(g, c.Name, c.Enum, &small)
 				for _, x := range small.Int32 {
 					small.Int = append(small.Int, int64(x))

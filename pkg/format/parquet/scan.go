@@ -46,7 +46,7 @@ func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
 // ReadInt32 is ReadColumn for numbers that fit 32 bits. They become v.Int32.
 func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {
-		if !r.col.isInt() {
+		if !r.col.isNumber() || r.col.Type.IsFloat() {
 			return fmt.Errorf("%s instead of numbers", r.col.Type)
 		}
 		r.narrow = true

@@ -10,9 +10,8 @@ import (
 // Vector is rows of one column. Which of Int, Float and Text holds the values
 // is told by the column's type; the values of null rows are 0 or "".
 type Vector struct {
-	Int   []int64       // of whole numbers and booleans, and of an Enum
+	Int   []int64       // of whole numbers and booleans, of an Enum, and the bits of floating point numbers
 	Int32 []int32       // of ReadInt32 and ReadNumbered, instead of Int
-	Float []float64     // of floating point numbers
 	Text  event.Strings // of Text and Bytes
 	// Valid has a bit a row, the lowest of a byte first; nil where no row is
 	// null. Bits after the last row may be anything.
@@ -25,7 +24,7 @@ func (v *Vector) IsNull(i int) bool { return !v.Valid.Get(i) }
 
 // Reset empties the vector and keeps its memory.
 func (v *Vector) Reset() {
-	v.Int, v.Int32, v.Float = v.Int[:0], v.Int32[:0], v.Float[:0]
+	v.Int, v.Int32 = v.Int[:0], v.Int32[:0]
 	v.Text.Reset()
 	if v.Valid != nil {
 		v.Valid, v.spare = nil, v.Valid
@@ -34,11 +33,8 @@ func (v *Vector) Reset() {
 
 // count returns the number of values in v, of column c.
 func (v *Vector) count(c *Column) int {
-	switch {
-	case c.isInt():
+	if c.isNumber() {
 		return len(v.Int)
-	case c.Type.IsFloat():
-		return len(v.Float)
 	}
 	return v.Text.Len()
 }
@@ -52,12 +48,9 @@ func (v *Vector) needValid(n int) {
 
 // appendRows appends rows i to j of src, both of column c, to the n rows of v.
 func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
-	switch {
-	case c.isInt():
+	if c.isNumber() {
 		v.Int = append(v.Int, src.Int[i:j]...)
-	case c.Type.IsFloat():
-		v.Float = append(v.Float, src.Float[i:j]...)
-	default:
+	} else {
 		v.Text.AppendRange(&src.Text, i, j)
 	}
 	switch {
@@ -72,14 +65,10 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 // spread moves the values of v, which are those of the rows that are not null
 // one after the other, to their rows.
 func (v *Vector) spread(c *Column, rows int) {
-	if v.Valid == nil {
-		return
-	}
 	switch {
-	case c.isInt():
+	case v.Valid == nil:
+	case c.isNumber():
 		v.Int = spread(v.Int, v.Valid, rows)
-	case c.Type.IsFloat():
-		v.Float = spread(v.Float, v.Valid, rows)
 	default:
 		spreadStrings(&v.Text, v.Valid, rows)
 	}
@@ -88,7 +77,7 @@ func (v *Vector) spread(c *Column, rows int) {
 // spread moves values to the rows whose bit in valid is set, and makes the others 0. It
 // works from the end, where the room is, so that it needs no copy: up to row i, from
 // values are still to be moved.
-func spread[T int32 | int64 | float64](values []T, valid []byte, rows int) []T {
+func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
 	for ; i&7 != 0; i-- {
@@ -125,7 +114,7 @@ func spread[T int32 | int64 | float64](values []T, valid []byte, rows int) []T {
 // spread8 moves values from src to the rows of dst that have a bit in valid, and
 // makes the others 0.
 // Both arrays may overlap: all of src is read before dst is written.
-func spread8[T int32 | int64 | float64](dst, src *[8]T, valid byte) {
+func spread8[T int32 | int64](dst, src *[8]T, valid byte) {
 	var in [16]T
 	*(*[8]T)(in[:]) = *src
 	for k, place := range &places[valid] {

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"math"
 	"slices"
 	"strconv"
 )
@@ -19,8 +20,7 @@ const (
 // survives the way from one format to another. Null rows have the value 0 or "".
 type Plain struct {
 	Type    PlainType // which of the following has the values, one a row
-	Ints    []int64   // of PlainInt
-	Floats  []float64 // of PlainFloat
+	Ints    []int64   // of PlainInt; of PlainFloat the bits of the numbers
 	Strings Strings   // of PlainText
 	Valid   Bitmap    // nil where no row is null
 }
@@ -50,11 +50,8 @@ func (p *Plain) Plain() *Plain { return p }
 
 // Len returns the number of rows.
 func (p *Plain) Len() int {
-	switch p.Type {
-	case PlainInt:
+	if p.Type != PlainText {
 		return len(p.Ints)
-	case PlainFloat:
-		return len(p.Floats)
 	}
 	return max(len(p.Strings.Offsets)-1, 0)
 }
@@ -67,13 +64,10 @@ func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 		return out
 	}
 	s := src.(*Plain)
-	switch p.Type {
-	case PlainInt:
-		out.Ints = append(out.Ints, s.Ints[i:j]...)
-	case PlainFloat:
-		out.Floats = append(out.Floats, s.Floats[i:j]...)
-	default:
+	if p.Type == PlainText {
 		out.Strings.AppendRange(&s.Strings, i, j)
+	} else {
+		out.Ints = append(out.Ints, s.Ints[i:j]...)
 	}
 	if out.Valid == nil && s.Valid != nil {
 		out.Valid = allValid(n)
@@ -91,12 +85,9 @@ func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 // memory of p.
 func (p *Plain) first(n int) *Plain {
 	out := &Plain{Type: p.Type, Valid: p.Valid}
-	switch p.Type {
-	case PlainInt:
+	if p.Type != PlainText {
 		out.Ints = p.Ints[:n]
-	case PlainFloat:
-		out.Floats = p.Floats[:n]
-	default:
+	} else {
 		out.Strings = Strings{Offsets: []int32{0}}
 		if n > 0 {
 			out.Strings.Offsets, out.Strings.Data = p.Strings.Offsets[:n+1], p.Strings.Data[:p.Strings.Offsets[n]]
@@ -107,13 +98,10 @@ func (p *Plain) first(n int) *Plain {
 
 // appendNulls appends count nulls to a column of n rows.
 func (p *Plain) appendNulls(n, count int) {
-	switch p.Type {
-	case PlainInt:
-		p.Ints = append(p.Ints, make([]int64, count)...)
-	case PlainFloat:
-		p.Floats = append(p.Floats, make([]float64, count)...)
-	default:
+	if p.Type == PlainText {
 		p.Strings.appendNulls(count, true)
+	} else {
+		p.Ints = append(p.Ints, make([]int64, count)...)
 	}
 	if p.Valid == nil {
 		p.Valid = allValid(n)
@@ -124,12 +112,9 @@ func (p *Plain) appendNulls(n, count int) {
 // Slice is Foreign's.
 func (p *Plain) Slice(i, j int) Foreign {
 	out := &Plain{Type: p.Type}
-	switch p.Type {
-	case PlainInt:
+	if p.Type != PlainText {
 		out.Ints = slices.Clip(p.Ints[i:j])
-	case PlainFloat:
-		out.Floats = slices.Clip(p.Floats[i:j])
-	default:
+	} else {
 		out.Strings = Strings{Offsets: slices.Clip(p.Strings.Offsets[i : j+1]), Data: slices.Clip(p.Strings.Data)}
 	}
 	if p.Valid != nil {
@@ -137,6 +122,9 @@ func (p *Plain) Slice(i, j int) Foreign {
 	}
 	return out
 }
+
+// Float returns the floating point number in row i.
+func (p *Plain) Float(i int) float64 { return math.Float64frombits(uint64(p.Ints[i])) }
 
 // Text returns the value of row i as text and whether it is there.
 func (p *Plain) Text(i int) (string, bool) {
@@ -147,7 +135,7 @@ func (p *Plain) Text(i int) (string, bool) {
 	case PlainInt:
 		return strconv.FormatInt(p.Ints[i], 10), true
 	case PlainFloat:
-		return strconv.FormatFloat(p.Floats[i], 'g', -1, 64), true
+		return strconv.FormatFloat(p.Float(i), 'g', -1, 64), true
 	}
 	return string(p.Strings.Get(i)), true
 }

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -54,7 +55,7 @@ func randomPlain(rng *rand.Rand, typ PlainType, n int) (*Plain, []string) {
 		case PlainInt:
 			p.Ints = append(p.Ints, int64(v))
 		case PlainFloat:
-			p.Floats = append(p.Floats, float64(v))
+			p.Ints = append(p.Ints, int64(math.Float64bits(float64(v))))
 		default:
 			p.Strings.Append(words[i])
 		}

@@ -6,6 +6,7 @@ package table
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -141,7 +142,7 @@ func (c *Column) plain(v reflect.Value) *event.Plain {
 	case c.Type == Int && v.CanInt():
 		one.Ints = []int64{v.Int()}
 	case c.Type == Float && v.CanFloat():
-		one.Floats = []float64{v.Float()}
+		one.Ints = []int64{int64(math.Float64bits(v.Float()))}
 	case c.Type == Bool && v.Kind() == reflect.Bool:
 		one.Ints = []int64{0}
 		if v.Bool() {
@@ -174,7 +175,7 @@ func (c *Column) Value(i int) any {
 	case c.Type == Int:
 		return c.Values.Ints[i]
 	case c.Type == Float:
-		return c.Values.Floats[i]
+		return c.Values.Float(i)
 	}
 	return c.Values.Ints[i] != 0
 }

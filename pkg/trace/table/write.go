@@ -112,7 +112,7 @@ func (w *Writer) begin(t *Table) {
 func (w *Writer) value(c *Column, row int) {
 	switch {
 	case w.format == CSV && c.Null(row):
-	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Values.Floats[row]) || math.IsInf(c.Values.Floats[row], 0)):
+	case c.Null(row), w.format == JSON && c.Type == Float && (math.IsNaN(c.Values.Float(row)) || math.IsInf(c.Values.Float(row), 0)):
 		w.line = append(w.line, "null"...)
 	case c.Type != Text:
 		w.line = appendPlain(w.line, c, row)
@@ -159,7 +159,7 @@ func appendPlain(line []byte, c *Column, row int) []byte {
 	case Int:
 		return strconv.AppendInt(line, c.Values.Ints[row], 10)
 	case Float:
-		return appendFloat(line, c.Values.Floats[row])
+		return appendFloat(line, c.Values.Float(row))
 	default:
 		return strconv.AppendBool(line, c.Values.Ints[row] != 0)
 	}
