@@ -202,7 +202,10 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	if err == nil {
 		err = app.Run(append([]string{cmd.Name}, args...))
 	}
-	c.warn()
+	for _, w := range report.OneForAllRanks(c.held) {
+		c.write(Warning + w)
+	}
+	c.held = nil
 	switch {
 	case errors.Is(err, syscall.EPIPE): // a pipe whose reader has enough, as of standard output
 		return statusPipe
@@ -290,14 +293,6 @@ func (c *Call) Told(warnings []string) {
 	c.held = slices.DeleteFunc(c.held, func(w string) bool {
 		return slices.ContainsFunc(warnings, func(told string) bool { return w == told || strings.HasSuffix(w, ": "+told) })
 	})
-}
-
-// warn writes the warnings that the answer does not have.
-func (c *Call) warn() {
-	for _, w := range report.OneForAllRanks(c.held) {
-		c.write(Warning + w)
-	}
-	c.held = nil
 }
 
 // write writes a remark.

@@ -29,7 +29,11 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 			return run(cmd, args[0], args[1:], stdin, stdout, stderr)
 		}
 		if args[len(args)-1] == completeArgument {
-			writeNames(cmds, args[0], stdout)
+			for _, c := range cmds { // those that begin as given
+				if args[0] == completeArgument || strings.HasPrefix(c.Name, args[0]) {
+					fmt.Fprintf(stdout, "%s\t%s\n", c.Name, c.Summary)
+				}
+			}
 			return 0
 		}
 		if args[0] == "help" {
@@ -78,13 +82,4 @@ func named(cmds []*Command, name string) *Command {
 		return nil
 	}
 	return cmds[k]
-}
-
-// writeNames writes the names of the commands that begin as given.
-func writeNames(cmds []*Command, begin string, w io.Writer) {
-	for _, c := range cmds {
-		if begin == completeArgument || strings.HasPrefix(c.Name, begin) {
-			fmt.Fprintf(w, "%s\t%s\n", c.Name, c.Summary)
-		}
-	}
 }

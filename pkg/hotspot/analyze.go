@@ -18,7 +18,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	fns := merge(profiles, o.Sum)
 	for i, f := range fns {
 		if i < maxBodies && f.Ns > 0 && len(f.Lines) > 0 {
-			f.body = newBody(f.Function)
+			f.body = bodyOf(newCode(f.Function))
 		}
 	}
 	if len(fns) > maxBodies {
@@ -33,10 +33,20 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	r.TotalUs, r.Steps, r.StepsFrom = float64(r.ProfiledNs)/1e3, st.number, st.from
 	r.fns = fns
 	r.addProfiles(profiles, g)
-	r.addFunctions(g)
+	for _, f := range g.fns {
+		r.Functions = append(r.Functions, Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per})
+	}
 	r.addHotspots(g, st, o)
 	r.drill(g, st)
-	r.checkSource(fns)
+	without := 0
+	for _, f := range fns {
+		if f.body != nil && !slices.ContainsFunc(f.body.stmts, func(s stmt) bool { return len(s.Tokens) > 0 }) {
+			without++
+		}
+	}
+	if without > 0 {
+		r.warn("the source of %s is missing, so their kinds of waste are unknown: give --source DIR", report.Counted(without, "function"))
+	}
 	return r
 }
 
@@ -135,13 +145,6 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 			}
 		}
 		r.Profiles = append(r.Profiles, info)
-	}
-}
-
-// addFunctions lists the functions, with the time that each has in every profile.
-func (r *Report) addFunctions(g *graph) {
-	for _, f := range g.fns {
-		r.Functions = append(r.Functions, Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per})
 	}
 }
 
@@ -293,17 +296,4 @@ func byName(f *function) []finding {
 		found = []finding{{kind: Compute, confidence: "low", evidence: "a function without lines: profile it with line_profiler"}}
 	}
 	return found
-}
-
-// checkSource warns where lines have no source.
-func (r *Report) checkSource(fns []*function) {
-	without := 0
-	for _, f := range fns {
-		if f.body != nil && !slices.ContainsFunc(f.body.stmts, func(s stmt) bool { return len(s.Tokens) > 0 }) {
-			without++
-		}
-	}
-	if without > 0 {
-		r.warn("the source of %s is missing, so their kinds of waste are unknown: give --source DIR", report.Counted(without, "function"))
-	}
 }

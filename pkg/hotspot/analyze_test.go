@@ -363,7 +363,7 @@ func TestTraps(t *testing.T) {
 		t.Errorf("a loop over two items: %+v", h)
 	}
 	with := fn("f", "x.py", 1, line{0, 0, "def f(x):"}, line{200, 0.3, "    with a():"}, line{100, 0.5, "        b()"})
-	if b := newBody(with); b.stmts[1].hits != 100 || b.stmts[1].raw != 200 {
+	if b := bodyOf(newCode(with)); b.stmts[1].hits != 100 || b.stmts[1].raw != 200 {
 		t.Errorf("with: %+v", b.stmts[1])
 	}
 }

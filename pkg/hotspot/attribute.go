@@ -106,7 +106,7 @@ func (f *function) attribute(sites []site) {
 	}
 	left, credited := here, 0.0
 	take := func(s site, ns float64) {
-		ns = min(ns, s.room(), left)
+		ns = min(ns, max(0, float64(s.stmt().ns)-s.f.given[s.i]), left)
 		s.f.given[s.i] += ns
 		left -= ns
 		credited += ns * s.f.scale
@@ -135,9 +135,6 @@ func (f *function) attribute(sites []site) {
 }
 
 func (s site) stmt() *stmt { return &s.f.body.stmts[s.i] }
-
-// room is the time of the statement that no callee has yet.
-func (s site) room() float64 { return max(0, float64(s.stmt().ns)-s.f.given[s.i]) }
 
 // many is whether one hit of a statement may call the same function many times.
 func (s *stmt) many() bool {

@@ -17,9 +17,6 @@ type body struct {
 	flow    // who makes, reads and changes what
 }
 
-// newBody reads a function's source.
-func newBody(fn *lineprof.Function) *body { return bodyOf(newCode(fn)) }
-
 func bodyOf(c *code) *body {
 	k, p := &kinds{code: c}, pace{c}
 	return &body{c, k, p, tensors{c, k}, flow{c, k, p}}
@@ -84,7 +81,15 @@ func newCode(fn *lineprof.Function) *code {
 	b.index()
 	b.time()
 	b.nest()
-	b.unDouble()
+	for i := range b.stmts { // hits of with count on leaving, too
+		s := &b.stmts[i]
+		if s.Keyword != "with" {
+			continue
+		}
+		if inner := b.firstInside(i); inner >= 0 && s.hits == 2*b.stmts[inner].hits {
+			s.hits /= 2
+		}
+	}
 	b.entries = b.countEntries()
 	return b
 }
@@ -177,19 +182,6 @@ func (b *code) nest() {
 		}
 		if onList("compound", s.Keyword) && len(open) < maxNested {
 			open = append(open, i)
-		}
-	}
-}
-
-// unDouble halves the hits of with statements, which count on leaving, too.
-func (b *code) unDouble() {
-	for i := range b.stmts {
-		s := &b.stmts[i]
-		if s.Keyword != "with" {
-			continue
-		}
-		if inner := b.firstInside(i); inner >= 0 && s.hits == 2*b.stmts[inner].hits {
-			s.hits /= 2
 		}
 	}
 }

@@ -6,7 +6,7 @@ import "github.com/hostbound/hostbound/pkg/format/lineprof"
 // what Analyze does with every hot line, but that it knows of no other functions:
 // options say the number of steps and layers.
 func Classify(f *lineprof.Function, line int, o Options) Hotspot {
-	b := newBody(f)
+	b := bodyOf(newCode(f))
 	if line < 0 || line >= len(b.at) || b.at[line] < 0 {
 		h := Hotspot{Function: f.Name, File: f.File}
 		h.classified([]finding{{kind: Compute, confidence: "low", evidence: "no code on this line ran"}})

@@ -59,7 +59,10 @@ func (b *kinds) kindFrom(path string, i, depth int) kind {
 		return dictKind
 	}
 	if k := b.assigned(root, i, depth); k != unknownKind {
-		return inherit(k, rest)
+		if plainKinds[k] && rest != "" && rest[0] != '(' {
+			return unknownKind // an item of a list can be anything
+		}
+		return k
 	}
 	if b.unhinted {
 		return unknownKind
@@ -95,14 +98,6 @@ func resultKind(path string) kind {
 	return unknownKind
 }
 
-// inherit is the kind of what is reached from something of kind k.
-func inherit(k kind, rest string) kind {
-	if plainKinds[k] && rest != "" && rest[0] != '(' {
-		return unknownKind // an item of a list can be anything
-	}
-	return k
-}
-
 // assigned is the kind of the value that a name was last given before statement i.
 // Branches are not told apart: it is the last assignment above, whichever way it was reached.
 func (b *kinds) assigned(name string, i, depth int) kind {
@@ -118,8 +113,16 @@ func (b *kinds) assigned(name string, i, depth int) kind {
 	switch {
 	case b.counts(name, i, j):
 		return numberKind
-	case j < 0:
-		return b.declared(name)
+	case j < 0: // a parameter may be declared
+		if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
+			t := b.stmts[0].Tokens
+			for i := range max(0, len(t)-2) {
+				if t[i].Text == name && t[i+1].Text == ":" && lexicon().made[t[i+2].Text] == numberKind {
+					return numberKind
+				}
+			}
+		}
+		return unknownKind
 	}
 	if s := &b.stmts[j]; len(s.Targets) == 1 {
 		return b.valueKind(s, j, depth-1)
@@ -138,19 +141,6 @@ func (b *kinds) counts(name string, i, j int) bool {
 		}
 	}
 	return false
-}
-
-// declared is the kind that the function's head says a parameter is of.
-func (b *kinds) declared(name string) kind {
-	if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
-		t := b.stmts[0].Tokens
-		for i := range max(0, len(t)-2) {
-			if t[i].Text == name && t[i+1].Text == ":" && lexicon().made[t[i+2].Text] == numberKind {
-				return numberKind
-			}
-		}
-	}
-	return unknownKind
 }
 
 // valueKind is the kind of what a statement assigns.

@@ -98,7 +98,7 @@ func (l *lexer) lexLine() {
 			l.col = len(l.lines[l.line])
 			return
 		case c >= '0' && c <= '9' || c == '.' && len(rest) > 1 && rest[1] >= '0' && rest[1] <= '9':
-			l.read(Number, numberLen(rest))
+			l.read(Number, len(number.FindString(rest)))
 		case c == '"' || c == '\'':
 			l.lexString(0)
 		case isNameStart(rest):
@@ -147,10 +147,6 @@ func nameLen(s string) int {
 	}
 	return len(s)
 }
-
-// numberLen is how many bytes of s are a number of any base or notation. It takes more
-// than Python would, and never less.
-func numberLen(s string) int { return len(number.FindString(s)) }
 
 var number = regexp.MustCompile(`^(?:0[xX][0-9a-zA-Z_]*|(?:[eE][+-]|[0-9a-zA-Z_.])+)`)
 

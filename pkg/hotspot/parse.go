@@ -23,21 +23,6 @@ func (p *parser) at(text string) bool {
 	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
 }
 
-// statement reads all tokens. What a definition or an import seems to call is left out.
-// It never fails: a statement that was cut off, or that is no Python, leaves what was
-// collected up to there. Each token is stepped over once, so the time is linear.
-func (p *parser) statement() {
-	p.targets()
-	p.all()
-	s := p.s
-	for i := range s.Calls {
-		s.Calls[i].Assigned = s.Calls[i].Assigned && len(s.Targets) > 0
-	}
-	if n := len(s.Names); n > 0 && (s.Keyword == "def" || s.Keyword == "class" || s.Keyword == "import" || s.Keyword == "from") {
-		s.Calls, s.Attributes, s.Loops = nil, nil, nil
-	}
-}
-
 // all reads to the end.
 func (p *parser) all() {
 	for p.more() {

@@ -82,7 +82,9 @@ func Read(r io.Reader) (*Trace, error) {
 	t.Verdict, t.FirstTarget, t.WallUs = cmp.Or(d.Verdict, d.Handoff.Verdict), d.Handoff.FirstTarget, max(0, d.Handoff.Wall)
 	switch {
 	case d.Metrics != nil:
-		t.addVerdict(&d)
+		if d.Metrics.PrepImpact != nil && t.WallUs > 0 {
+			t.ranges[preparation[0]] = *d.Metrics.PrepImpact * t.WallUs
+		}
 	case d.Operations != nil:
 		t.addDiff(&d)
 	case len(d.Idle) > 0 && d.Idle[0] == '{':
@@ -154,13 +156,6 @@ func (t *Trace) addDiff(d *document) {
 		for n := range names {
 			t.ranges[n] += *us
 		}
-	}
-}
-
-// addVerdict adds input preparation, whose range is the only one that a verdict measures.
-func (t *Trace) addVerdict(d *document) {
-	if d.Metrics.PrepImpact != nil && t.WallUs > 0 {
-		t.ranges[preparation[0]] = *d.Metrics.PrepImpact * t.WallUs
 	}
 }
 

@@ -64,7 +64,16 @@ func (b *Brief) Fit() *Brief {
 	}
 	b.Items = b.Items[:min(len(b.Items), briefItems)]
 	for i := range b.Items {
-		b.Items[i].fit()
+		item := &b.Items[i]
+		if item.Where != nil { // too long a place cannot be read
+			item.Where = new(shorten(*item.Where, 2*maxNamed, true))
+		}
+		if item.MagnitudeUs != nil {
+			item.MagnitudeUs = new(toNs(*item.MagnitudeUs))
+		}
+		if item.CIUs != nil {
+			item.CIUs = &[2]float64{toNs(item.CIUs[0]), toNs(item.CIUs[1])}
+		}
 	}
 	for b.size() > BriefLimit {
 		switch {
@@ -75,37 +84,17 @@ func (b *Brief) Fit() *Brief {
 		case len(b.CannotTell) > 0:
 			b.CannotTell = b.CannotTell[:0]
 		default:
-			b.shorten()
+			b.Answer = shorten(b.Answer, 400, true)
+			for i := range b.Items {
+				b.Items[i].Claim, b.Items[i].Evidence = shorten(b.Items[i].Claim, 300, true), shorten(b.Items[i].Evidence, 200, true)
+			}
 			return b
 		}
 	}
 	return b
 }
 
-// fit cuts a place that is too long to be read, and has figures to the ns.
-func (i *BriefItem) fit() {
-	if i.Where != nil {
-		where := shorten(*i.Where, 2*maxNamed, true)
-		i.Where = &where
-	}
-	if i.MagnitudeUs != nil {
-		us := toNs(*i.MagnitudeUs)
-		i.MagnitudeUs = &us
-	}
-	if i.CIUs != nil {
-		i.CIUs = &[2]float64{toNs(i.CIUs[0]), toNs(i.CIUs[1])}
-	}
-}
-
 func toNs(us float64) float64 { return math.Round(us*1e3) / 1e3 }
-
-// shorten cuts the texts of a report of one item that is still too long.
-func (b *Brief) shorten() {
-	b.Answer = shorten(b.Answer, 400, true)
-	for i := range b.Items {
-		b.Items[i].Claim, b.Items[i].Evidence = shorten(b.Items[i].Claim, 300, true), shorten(b.Items[i].Evidence, 200, true)
-	}
-}
 
 func (b *Brief) size() int {
 	text, err := json.MarshalIndent(b, "", "  ")

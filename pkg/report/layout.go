@@ -88,7 +88,7 @@ func (t *Table) layout(top int) *grid {
 	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		if c.Minor > 0 && !t.has(rows, i) {
+		if c.Minor > 0 && !slices.ContainsFunc(rows, func(row []Cell) bool { return row[i].kind >= number || row[i].text != "" }) {
 			continue
 		}
 		own := numbers(rows, i, nil)
@@ -106,11 +106,6 @@ func (t *Table) layout(top int) *grid {
 		g.columns = append(g.columns, col)
 	}
 	return g
-}
-
-// has reports whether there is anything in a column.
-func (t *Table) has(rows [][]Cell, column int) bool {
-	return slices.ContainsFunc(rows, func(row []Cell) bool { return row[column].kind >= number || row[column].text != "" })
 }
 
 // numbers appends the numbers of a column.

@@ -1,6 +1,10 @@
 package layer
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // Limits of what is kept to look for a repeated unit.
 const (
@@ -46,19 +50,6 @@ func (k *Keeper) wants(gen int64) bool {
 	return (k.offered-1)%k.stride == 0
 }
 
-func (k *Keeper) keep(kernels []Sampled) {
-	if len(k.kept) == maxSteps {
-		n := 0
-		for i := 0; i < len(k.kept); i += 2 {
-			k.kept[n] = k.kept[i]
-			n++
-		}
-		k.kept = k.kept[:n]
-		k.stride *= 2
-	}
-	k.kept = append(k.kept, append([]Sampled(nil), kernels...))
-}
-
 // Recorder collects the kernels of one step after the other for the keepers that want
 // them; before the first step those of the trace, of which the last ones stay.
 type Recorder struct {
@@ -102,7 +93,15 @@ func (r *Recorder) Drop() { r.kernels = r.kernels[:min(r.mark, len(r.kernels))] 
 // End ends the step.
 func (r *Recorder) End() {
 	if r.keeper != nil && len(r.kernels) > 0 {
-		r.keeper.keep(r.kernels)
+		k := r.keeper
+		if len(k.kept) == maxSteps { // every other one stays
+			for i := range maxSteps / 2 {
+				k.kept[i] = k.kept[2*i]
+			}
+			k.kept = k.kept[:maxSteps/2]
+			k.stride *= 2
+		}
+		k.kept = append(k.kept, slices.Clone(r.kernels))
 	}
 	r.keeper, r.kernels = nil, r.kernels[:0]
 }

@@ -18,7 +18,9 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
 	for _, r := range stat.RepeatCandidates(symbols, maxLag) {
 		a := &alignment{symbols: symbols, classes: classes}
-		a.begin(r)
+		at := r.Unit(a.symbols)
+		a.unit = slices.Clone(a.symbols[at : at+r.Lag])
+		a.unitClasses = slices.Clone(a.classes[at : at+r.Lag])
 		a.align()
 		tried = append(tried, a)
 		best = max(best, a.Score)
@@ -46,13 +48,6 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 		break
 	}
 	return single(symbols, classes, roles)
-}
-
-// begin takes a clean repetition out of the run for the unit.
-func (a *alignment) begin(r stat.Repeat) {
-	at := r.Unit(a.symbols)
-	a.unit = slices.Clone(a.symbols[at : at+r.Lag])
-	a.unitClasses = slices.Clone(a.classes[at : at+r.Lag])
 }
 
 // single finds the layer of a step that has one.

@@ -168,8 +168,9 @@ func (c *computer) dropUnclear() {
 	for _, r := range c.ranks {
 		switch {
 		case r.walk.Unclear:
-			none = true
-			r.dropSteps()
+			none = true // its window is known all the same
+			r.apart = r.aggregate(WindowBenchmark)
+			r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
 		case r.walk.Steps.Len() > 0:
 			clear++
 		}
@@ -179,12 +180,6 @@ func (c *computer) dropUnclear() {
 		h.Isolation = nil
 		c.header, c.opt.NoSteps = &h, true
 	}
-}
-
-// dropSteps has the rank be one without steps, whose window is known all the same.
-func (r *rank) dropSteps() {
-	r.apart = r.aggregate(WindowBenchmark)
-	r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
 }
 
 // computer is the state of Compute.

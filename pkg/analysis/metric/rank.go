@@ -167,7 +167,12 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 				r.markers.add(string(b.Name.Get(i)), starts[i])
 			}
 			if r.requests.recorded {
-				r.observeFetch(b, i, ends[i])
+				if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.Of(&b.Name, i, fetchesRequests) {
+					h.requester.Fetches(ends[i])
+					if r.requests.beside && r.isMain(h) {
+						r.wait(step.Following, starts[i], ends[i])
+					}
+				}
 			}
 		case event.OS:
 			r.observeCall(b, i, starts[i], ends[i])
@@ -186,7 +191,10 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.acc.replays++
 		r.acc.whole++
 	} else if b.GraphNode.Valid.Get(i) {
-		r.observeReplayed(b, i)
+		r.acc.replayed++
+		if correlation, ok := b.Correlation.Get(i); ok && r.seen.first(correlation) {
+			r.acc.replays++
+		}
 	}
 	if e <= t || r.rules.busy>>uint32(kind)&1 == 0 {
 		return
@@ -231,14 +239,6 @@ func (r *rank) observeGap(d *gpu, b *event.Batch, i int, t, e int64, kind event.
 	}
 }
 
-// observeReplayed observes what is particular to a row that a graph replay ran.
-func (r *rank) observeReplayed(b *event.Batch, i int) {
-	r.acc.replayed++
-	if correlation, ok := b.Correlation.Get(i); ok && r.seen.first(correlation) {
-		r.acc.replays++
-	}
-}
-
 // findGPU returns the index of a device, which may be a new one.
 func (r *rank) findGPU(device int32) int {
 	for k := range r.gpus {
@@ -276,7 +276,11 @@ func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 	h.launches++
 	r.launches++
 	if class == event.Launch {
-		h.addLaunch(t, e, &r.acc)
+		ns := h.launch.Add(t, e)
+		r.acc.launch += ns
+		if h.waits {
+			r.acc.waited += ns - h.either.Add(t, e)
+		}
 		return
 	}
 	r.acc.calls++

@@ -16,16 +16,6 @@ type requests struct {
 	fetches  event.Memo[bool] // ranges that fetch requests
 }
 
-// observeFetch observes a range that may fetch requests, of a thread that launches.
-func (r *rank) observeFetch(b *event.Batch, i int, e int64) {
-	if h := r.launching(b.Thread.Values[i]); h != nil && r.requests.fetches.Of(&b.Name, i, fetchesRequests) {
-		h.requester.Fetches(e)
-		if r.requests.beside && r.isMain(h) {
-			r.wait(step.Following, b.Start.Values[i], e)
-		}
-	}
-}
-
 func fetchesRequests(name []byte) bool { return marker.FetchesRequests(string(name)) }
 
 // mainLaunches is the least share of a rank's launches, as 1 in so many, of a thread whose

@@ -196,7 +196,14 @@ func (c *computer) result() *Result {
 	for _, r := range c.ranks {
 		steps += r.walk.Steps.Len()
 	}
-	c.decideWindow(res, steps)
+	if steps == 0 || c.opt.Window == WindowTrace {
+		res.Window = WindowTrace
+	}
+	if steps == 0 && res.Method != "" {
+		c.warn(res, "no steps were found: the figures are of the whole trace")
+		res.Method, res.NoSteps = "", true
+	}
+	res.NoSteps = res.NoSteps || c.opt.NoSteps
 	if c.anyRange && res.Prep == "" {
 		c.warn(res, fmt.Sprintf("no range has %q in its name (--prep): input preparation is not measured", c.prep[0]))
 	}
@@ -239,19 +246,6 @@ func (c *computer) result() *Result {
 func (c *computer) warn(res *Result, w string) {
 	c.opt.Log(w)
 	res.Warnings = append(res.Warnings, w)
-}
-
-// decideWindow decides what the aggregate is of, and says where it is the whole trace
-// for want of steps.
-func (c *computer) decideWindow(res *Result, steps int) {
-	if steps == 0 || c.opt.Window == WindowTrace {
-		res.Window = WindowTrace
-	}
-	if steps == 0 && res.Method != "" {
-		c.warn(res, "no steps were found: the figures are of the whole trace")
-		res.Method, res.NoSteps = "", true
-	}
-	res.NoSteps = res.NoSteps || c.opt.NoSteps
 }
 
 // markers is the number of marker ranges that the steps of a rank are to be compared with:

@@ -137,15 +137,6 @@ type thread struct {
 	full, either stat.Growing
 }
 
-// addLaunch adds a kernel-launch call.
-func (h *thread) addLaunch(t, e int64, acc *tally) {
-	ns := h.launch.Add(t, e)
-	acc.launch += ns
-	if h.waits {
-		acc.waited += ns - h.either.Add(t, e)
-	}
-}
-
 // addFull adds a wait for a full queue: |launch ∩ full| is |launch| + |full| −
 // |launch ∪ full|.
 func (h *thread) addFull(t, e int64, acc *tally) {

@@ -71,13 +71,6 @@ type Compared struct{ Window, Steps, Matched, Unmatched int }
 // step before, in us.
 type neighbours struct{ n, before, after, beforeSquares, afterSquares, products float64 }
 
-func (b *neighbours) add(before, after int64) {
-	x, y := float64(before)/1e3, float64(after)/1e3
-	b.n++
-	b.before, b.after = b.before+x, b.after+y
-	b.beforeSquares, b.afterSquares, b.products = b.beforeSquares+x*x, b.afterSquares+y*y, b.products+x*y
-}
-
 // correlation is that of the lateness of all ranks, each about its own mean.
 func correlation(ranks []neighbours) float64 {
 	var covariance, before, after float64
@@ -162,7 +155,10 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 		if res == nil {
 			continue
 		}
-		sums[g].end()
+		sums[g].endStep()
+		res.Steps = len(res.PerStep)
+		res.Window = max(res.Window, res.Steps)
+		slices.SortStableFunc(res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
 		res.Unmatched = int(m.Groups[g].Unmatched)
 		if res.Steps < minSteps || res.Matched < minMatched {
 			res.Kind, res.Reason = Unknown, fmt.Sprintf("only %d collectives in %d steps were matched (needed: %d in %d)", res.Matched, res.Steps, minMatched, minSteps)
@@ -300,7 +296,11 @@ func (s *summing) endStep() {
 	for r, ns := range s.late {
 		sum += ns
 		if len(s.res.PerStep) > 0 {
-			s.res.neighbours[r].add(s.before[r], ns)
+			b := &s.res.neighbours[r]
+			x, y := float64(s.before[r])/1e3, float64(ns)/1e3
+			b.n++
+			b.before, b.after = b.before+x, b.after+y
+			b.beforeSquares, b.afterSquares, b.products = b.beforeSquares+x*x, b.afterSquares+y*y, b.products+x*y
 		}
 		s.res.Ranks[r].Late += ns
 		s.res.squares += float64(ns) * float64(ns)
@@ -339,14 +339,6 @@ func (s *summing) together() {
 		slices.Sort(order[:n])
 		s.step.together = string(order[:n])
 	}
-}
-
-// end ends the last step.
-func (s *summing) end() {
-	s.endStep()
-	s.res.Steps = len(s.res.PerStep)
-	s.res.Window = max(s.res.Window, s.res.Steps)
-	slices.SortStableFunc(s.res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
 }
 
 // add adds a collective.

@@ -87,7 +87,8 @@ func (c *Collector) Close() *Timeline {
 		}
 		from, to := r.walk.BenchmarkSteps()
 		t.Seen += to - from
-		bench = bench && r.lastIsBenchmark()
+		// whether the segment of which steps were kept is that of the benchmark window
+		bench = bench && (r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index))
 	}
 	chosen := &c.last
 	if !bench || len(c.last.steps) == 0 {
@@ -124,7 +125,11 @@ func (c *Collector) Close() *Timeline {
 // finish orders the events and finds the launching calls among them. Calls before the
 // step that launched none of what it ran are left out.
 func (s *Step) finish() {
-	s.cut()
+	s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Start >= s.Until }) // after its end
+	s.Gaps = slices.DeleteFunc(s.Gaps, func(g Gap) bool { return g.Start >= s.Until })
+	for i := range s.Gaps {
+		s.Gaps[i].End = min(s.Gaps[i].End, s.Until)
+	}
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) })
 	type call struct{ start, correlation int64 }
 	used := map[call]int32{}

@@ -19,7 +19,14 @@ func WritePerfetto(w io.Writer, t *Timeline) error {
 			j.line(`{"ph":"M","name":"thread_name","pid":%d,"tid":%d,"args":{"name":%s}}`, g.rank, tid, quote(track.name))
 			j.line(`{"ph":"M","name":"thread_sort_index","pid":%d,"tid":%d,"args":{"sort_index":%d}}`, g.rank, tid, tid)
 			for i := range track.slices {
-				j.slice(g.rank, tid, &track.slices[i])
+				s := &track.slices[i]
+				j.line(`{"ph":"X","name":%s,"cat":%s,"pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`, quote(s.name), quote(s.category), g.rank, tid, decimalUs(s.start), decimalUs(s.end-s.start), strings.Join(s.args, ","))
+				if s.out != 0 {
+					j.line(`{"ph":"s","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.out, g.rank, tid, decimalUs(s.start))
+				}
+				if s.in != 0 {
+					j.line(`{"ph":"f","bp":"e","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.in, g.rank, tid, decimalUs(s.start))
+				}
 			}
 		}
 	}
@@ -40,17 +47,6 @@ func (j *jsonWriter) line(format string, args ...any) {
 	j.WriteString(j.before)
 	j.before = "\n,"
 	fmt.Fprintf(j, format, args...)
-}
-
-func (j *jsonWriter) slice(rank int32, tid int, s *slice) {
-	j.line(`{"ph":"X","name":%s,"cat":%s,"pid":%d,"tid":%d,"ts":%s,"dur":%s,"args":{%s}}`,
-		quote(s.name), quote(s.category), rank, tid, decimalUs(s.start), decimalUs(s.end-s.start), strings.Join(s.args, ","))
-	if s.out != 0 {
-		j.line(`{"ph":"s","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.out, rank, tid, decimalUs(s.start))
-	}
-	if s.in != 0 {
-		j.line(`{"ph":"f","bp":"e","name":"launch","cat":"launch","id":%d,"pid":%d,"tid":%d,"ts":%s}`, s.in, rank, tid, decimalUs(s.start))
-	}
 }
 
 // decimalUs returns ns in us, exactly.

@@ -307,18 +307,3 @@ func (r *rank) close() {
 	r.idle.Close()
 	r.names, r.late, r.now = nil, nil, nil
 }
-
-// lastIsBenchmark reports whether the segment of which steps were kept is that of the
-// benchmark window.
-func (r *rank) lastIsBenchmark() bool {
-	return r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index)
-}
-
-// cut leaves out what is after the end of a step.
-func (s *Step) cut() {
-	s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Start >= s.Until })
-	s.Gaps = slices.DeleteFunc(s.Gaps, func(g Gap) bool { return g.Start >= s.Until })
-	for i := range s.Gaps {
-		s.Gaps[i].End = min(s.Gaps[i].End, s.Until)
-	}
-}

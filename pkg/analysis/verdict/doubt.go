@@ -60,7 +60,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
 		switch where := scopeName(metric.Aggregate, run); {
-		case lostReplays(r):
+		case step.LostReplays(r.GraphLaunches, r.Replays, r.TraceGraphLaunches, r.TraceReplays):
 			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
 				"GPU work is missing from the trace, and GPUs that look idle may be busy", r.Rank, r.GraphLaunches, where, r.Replays)
 		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && 2*r.TraceReplays < r.TraceGraphLaunches:
@@ -115,12 +115,6 @@ func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
 	return No
 }
 
-// apart says why it cannot be told whether the verdict holds.
-func (r *Report) apart() string {
-	return fmt.Sprintf("the steps of rank %s cannot be identified, and its figures would change the verdict of the other ranks",
-		strings.Join(r.ranksApart(), ", "))
-}
-
 // ranksApart are the numbers of the ranks that the figures are not of.
 func (r *Report) ranksApart() (ranks []string) {
 	for i := range r.run.Ranks {
@@ -131,32 +125,12 @@ func (r *Report) ranksApart() (ranks []string) {
 	return ranks
 }
 
-// lostReplays reports whether replays are missing in the window of a rank.
-func lostReplays(r *metric.Rank) bool {
-	return step.LostReplays(r.GraphLaunches, r.Replays, r.TraceGraphLaunches, r.TraceReplays)
-}
-
 // numSteps is the number of steps of all ranks.
 func numSteps(run *metric.Run) (n int64) {
 	for i := range run.Ranks {
 		n += run.Ranks[i].Total
 	}
 	return n
-}
-
-// warn says what the trace or its steps lack.
-func warn(run *metric.Run, say func(format string, args ...any)) {
-	warnOfSteps(run, say)
-	if run.Kernels > 0 && run.Launches == 0 && run.HiddenGraphs == 0 {
-		say("launch_overhead_ratio reads 0 because the trace has kernels and no API calls")
-	}
-	for i := range run.Ranks {
-		r := &run.Ranks[i]
-		if step.LostReplays(r.Replays, r.GraphLaunches, r.TraceReplays, r.TraceGraphLaunches) { // calls, beside replays
-			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace",
-				r.Rank, r.Replays, r.GraphLaunches)
-		}
-	}
 }
 
 // warnOfSteps says which figures rest on too few steps, or on other ones than

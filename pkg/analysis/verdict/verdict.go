@@ -235,7 +235,8 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	r.RaisedBy = r.raisedBy()
 	r.Reasons, r.remedies = inconclusive(r.run)
 	if r.withApart(res, &th) != r.Verdict {
-		r.Reasons = append(r.Reasons, r.apart())
+		r.Reasons = append(r.Reasons, fmt.Sprintf("the steps of rank %s cannot be identified, and its figures would change the verdict of the other ranks",
+			strings.Join(r.ranksApart(), ", ")))
 		r.remedies = append(r.remedies, recordMarkers)
 	}
 	if len(r.Reasons) > 0 {
@@ -408,7 +409,17 @@ func (r *Report) warn() {
 	for _, w := range r.run.Warnings {
 		say("%s", w)
 	}
-	warn(r.run, say)
+	run := r.run
+	warnOfSteps(run, say)
+	if run.Kernels > 0 && run.Launches == 0 && run.HiddenGraphs == 0 {
+		say("launch_overhead_ratio reads 0 because the trace has kernels and no API calls")
+	}
+	for i := range run.Ranks {
+		r := &run.Ranks[i]
+		if step.LostReplays(r.Replays, r.GraphLaunches, r.TraceReplays, r.TraceGraphLaunches) { // calls, beside replays
+			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace", r.Rank, r.Replays, r.GraphLaunches)
+		}
+	}
 	if len(r.Borderline) > 0 {
 		say("the verdict is borderline: it would flip if one of these were elsewhere in its 95 %% interval: %s", strings.Join(r.Borderline, ", "))
 	}

@@ -46,14 +46,6 @@ func (k *keptInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drop keeps no more of the input: once its header is known hardly any may be read twice.
-func (k *keptInput) drop() {
-	if k != nil && k.copy != nil {
-		k.copy.Truncate(0)
-		k.copy = nil
-	}
-}
-
 // again returns the input from its beginning, nil where no copy was kept.
 func (k *keptInput) again() (io.ReadSeeker, error) {
 	if k == nil || k.copy == nil {

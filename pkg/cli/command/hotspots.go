@@ -193,7 +193,11 @@ func (p *profiling) evidence() (*hotspot.Trace, error) {
 	}
 	blame := notThis("--evidence "+path, "it takes the JSON of a report: gaps trace.sqlite --format json | hotspots --evidence - profile.txt")
 	if files := p.traceFiles(); files != nil {
-		return p.gapsOf(files)
+		var out bytes.Buffer
+		if cli.Run(&Gaps, append([]string{"--format", formatJSON, "--"}, files...), strings.NewReader(""), &out, p.Stderr) != 0 {
+			return nil, cli.Misuse("the trace of --evidence does not answer", "see what gaps says of it above")
+		}
+		return hotspot.Read(&out)
 	}
 	return readFile(p.Plan, path, hotspot.Read, blame)
 }
@@ -205,15 +209,6 @@ func (p *profiling) traceFiles() []string {
 		return nil
 	}
 	return files
-}
-
-// gapsOf is the evidence that gaps gives of a trace: what a pipe from it would.
-func (p *profiling) gapsOf(files []string) (trace *hotspot.Trace, err error) {
-	var out bytes.Buffer
-	if cli.Run(&Gaps, append([]string{"--format", formatJSON, "--"}, files...), strings.NewReader(""), &out, p.Stderr) != 0 {
-		return nil, cli.Misuse("the trace of --evidence does not answer", "see what gaps says of it above")
-	}
-	return hotspot.Read(&out)
 }
 
 // predictions is how many hotspots are replayed. Source: no report shows more.

@@ -63,14 +63,6 @@ func newMemory(c *cli.Call) *memory {
 	return m
 }
 
-// opened notes an input. Streams and checkpoints keep no rows, of reports a quarter of the
-// budget is rows, which the garbage collector does not know of (package nsys).
-func (m *memory) opened(report bool) {
-	if m.reports = m.reports || report; !m.reports {
-		m.limit(0)
-	}
-}
-
 // ofReports returns how many bytes reading reports may take.
 func (m *memory) ofReports() int64 {
 	m.limit(m.budget / 4)

@@ -100,7 +100,7 @@ func planMeasurement(p *Plan, files []string) *measurement {
 		m.in.classes = func(h *event.Header) (event.ClassSet, bool) { return metric.HostClasses(h, m.opt) }
 	}
 	m.in.onePass, m.in.apart = readOnce(files), true
-	m.in.readCalls()
+	m.in.host, m.in.callers = []event.Kind{event.OS}, true // which tell of waits for requests
 	return m
 }
 

@@ -170,7 +170,12 @@ func (o *output) eventRows(w io.Writer, src event.Source, late late) error {
 		}
 		return o.document(w, d)
 	}
-	return writeRows(w, o.format, src)
+	out := newRowWriter(w, o.format)
+	err := event.Each(src, func(b *event.Batch) error { return out.Write(table.FromEvents(src.Header(), b)) })
+	if err != nil {
+		return err
+	}
+	return out.Close()
 }
 
 // writeStream writes a stream with the marker of its end if and only if it succeeds.

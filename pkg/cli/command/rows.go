@@ -7,20 +7,8 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
-
-// writeRows writes events by one of the formats of newRowWriter. It holds one batch, but
-// for what an aligned table looks ahead.
-func writeRows(w io.Writer, format string, src event.Source) error {
-	out := newRowWriter(w, format)
-	err := event.Each(src, func(b *event.Batch) error { return out.Write(table.FromEvents(src.Header(), b)) })
-	if err != nil {
-		return err
-	}
-	return out.Close()
-}
 
 // rowWriter writes tables of the same columns as one.
 type rowWriter interface {

@@ -9,7 +9,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Verdict says whether the host holds the GPUs of a run back.
@@ -65,9 +64,6 @@ func (d *deciding) report() (*verdict.Report, error) {
 	r.History = d.history.compare(result)
 	return r, nil
 }
-
-// readCalls has the calls of the system read that tell of waits for requests.
-func (r *reading) readCalls() { r.host, r.callers = []event.Kind{event.OS}, true }
 
 // run writes the report.
 func (d *deciding) run() (int, error) {

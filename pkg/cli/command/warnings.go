@@ -34,12 +34,6 @@ const warningPrefix = cli.Warning
 // Warn writes a warning to standard error and puts it among the warnings.
 func (j *journal) Warn(text string) { j.Log(warningPrefix + text) }
 
-// forget begins again, for inputs that are read again: they give cause for the same remarks.
-func (j *journal) forget() {
-	j.call.Told(j.own)
-	j.inputs, j.own = nil, nil
-}
-
 // ofReports says what is wrong with reports, which is among the warnings from
 // their header, and which of them are parts of one run of a process.
 func (j *journal) ofReports(h *event.Header) {

@@ -154,7 +154,7 @@ func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return kept.of(src), kept.read, nil
+	return event.Tee(src, kept.out.Write), kept.read, nil
 }
 
 // move writes the rows where they would have been, whole: of a trace without steps, as of
@@ -254,11 +254,6 @@ func (p *Plan) newSpool(h *event.Header) (*spool, error) {
 	s := &spool{file: file, buf: bufio.NewWriterSize(file, 1<<20)}
 	s.out = arrow.NewWriter(s.buf, h)
 	return s, nil
-}
-
-// of returns a source of the same rows as src, which are kept.
-func (s *spool) of(src event.Source) event.Source {
-	return event.Tee(src, s.out.Write)
 }
 
 // read returns the rows that were kept, all of which have been, from the first on.

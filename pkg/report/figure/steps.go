@@ -61,7 +61,10 @@ func (p *Steps) draw(c *canvas) {
 		for i := range sums {
 			sums[i] += p.Parts[k][i]
 		}
-		c.area(s.Color.class(), before, sums, y)
+		var b strings.Builder // what lies between two rows of values
+		stairs(&b, sums, y, false)
+		stairs(&b, before, y, true)
+		c.Empty("path", "class", s.Color.class(), "d", b.String()+"Z")
 	}
 	if p.High != nil {
 		c.path("k0 thin", p.Low, y)
@@ -116,14 +119,6 @@ func (c *canvas) bins(what string, labels []string, y float64) {
 func (c *canvas) stretched(bins int, height float64) {
 	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+Num(height),
 		"preserveAspectRatio", "none", "aria-hidden", "true")
-}
-
-// area fills what lies between two rows of values, each a horizontal line in its bin.
-func (c *canvas) area(class string, low, high []float64, y func(float64) float64) {
-	var b strings.Builder
-	stairs(&b, high, y, false)
-	stairs(&b, low, y, true)
-	c.Empty("path", "class", class, "d", b.String()+"Z")
 }
 
 // path draws a row of values.

@@ -124,7 +124,12 @@ func (p *Timeline) draw(c *canvas) {
 		p.spans(c, &p.Tracks[i], tops[i], &single)
 		y += p.Tracks[i].height()
 	}
-	p.arrows(c, tops)
+	every := max(1, (len(p.Arrows)+maxArrows-1)/maxArrows)
+	for i := 0; i < len(p.Arrows); i += every {
+		a := &p.Arrows[i]
+		from, to := &p.Tracks[a.FromTrack], tops[a.ToTrack]
+		c.line("arrow", p.x(a.From), tops[a.FromTrack]+from.row()*float64(max(from.Depth, 1))-2, p.x(a.To), to)
+	}
 	c.Close()
 	for i := range p.Tracks {
 		c.name(tops[i]-5, p.Tracks[i].Name)
@@ -203,13 +208,4 @@ func (p *Timeline) span(c *canvas, t *Track, s *Span, x, top, width float64) {
 	c.Empty("rect", "class", s.Color.class()+" pale", "width", "100%", "height", "100%")
 	c.Leaf("text", short(s.Name, 40), "x", "3", "y", "12")
 	c.Close()
-}
-
-func (p *Timeline) arrows(c *canvas, tops []float64) {
-	every := max(1, (len(p.Arrows)+maxArrows-1)/maxArrows)
-	for i := 0; i < len(p.Arrows); i += every {
-		a := &p.Arrows[i]
-		from, to := &p.Tracks[a.FromTrack], tops[a.ToTrack]
-		c.line("arrow", p.x(a.From), tops[a.FromTrack]+from.row()*float64(max(from.Depth, 1))-2, p.x(a.To), to)
-	}
 }
