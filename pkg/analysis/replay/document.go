@@ -20,9 +20,6 @@ func (r *Report) Document() *report.Document {
 	if r.Bounds.GPUUs != nil {
 		s.Say("Bounds: %s with a host that takes no time, %s with a GPU that takes none.", report.Micros(*r.Bounds.GPUUs), report.Micros(*r.Bounds.HostUs))
 	}
-	if a := r.EventAge; a != nil && a[0] != a[1] {
-		s.Say("Which event record the waits of the run are for is ambiguous (%d or %d before the latest). Both results are shown where that matters.", a[0]-1, a[1]-1)
-	}
 	r.table(s)
 	r.waterfall(s)
 	r.phases(d)

@@ -458,6 +458,9 @@ func (p *predictor) report() *Report {
 	for i := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
 	}
+	if slices.ContainsFunc(r.Scenarios, func(p Prediction) bool { return p.OlderUs != nil }) {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("which event record the waits of the run are for is ambiguous (%d or %d before the latest): the answer has both results", r.EventAge[0]-1, r.EventAge[1]-1))
+	}
 	r.rank, r.number = p.typicalStep()
 	return r
 }
