@@ -1,6 +1,11 @@
 package report
 
-import "math"
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Kind is what the values of a column are, and so how they are shown.
 type Kind int8
@@ -14,6 +19,9 @@ const (
 	Count                // a whole number
 	Figure               // a number without a unit, such as a mean count
 )
+
+// kinds are the names of the kinds in what Columns reads.
+var kinds = []string{"words", "names", "duration", "ratio", "count", "figure"}
 
 // numeric reports whether values of a kind are numbers.
 func (k Kind) numeric() bool { return k >= Duration }
@@ -32,6 +40,36 @@ type Column struct {
 	Adds bool
 	// Right sets words to the right, as numbers are.
 	Right bool
+}
+
+// Columns reads columns: titles, each with a colon and the name of its kind, and after that adds,
+// right, signed, and a number for Minor, as in "cause: names, per step: duration adds 1".
+func Columns(text string) (all []Column) {
+	for _, one := range strings.Split(text, ", ") {
+		title, words, _ := strings.Cut(one, ": ")
+		c := Column{Title: title}
+		for _, word := range strings.Fields(words) {
+			kind := slices.Index(kinds, word)
+			switch {
+			case kind >= 0:
+				c.Kind = Kind(kind)
+			case word == "adds":
+				c.Adds = true
+			case word == "right":
+				c.Right = true
+			case word == "signed":
+				c.Signed = true
+			default:
+				minor, err := strconv.Atoi(word)
+				if err != nil {
+					panic("BUG: a column is " + word)
+				}
+				c.Minor = minor
+			}
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // Table is a table. Rows are in the order of importance where Top is set.

@@ -61,14 +61,6 @@ type binned struct {
 	across gapTally
 }
 
-// newBinned returns bins of no step.
-func newBinned() (b binned) {
-	for k := range 4 {
-		b.bins = append(b.bins, &bin{scope: scope{int32(outside - k>>1), noPhase, k&1 == 1}})
-	}
-	return b
-}
-
 // binOf returns the index of the bin of a scope, which was used lately as a rule.
 func (b *binned) binOf(s scope) int32 {
 	if s.segment < 0 {

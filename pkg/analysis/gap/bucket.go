@@ -62,18 +62,6 @@ func (g *topGap) before(h *topGap) int {
 		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
 }
 
-// add counts a gap of some ns; insert keeps it, if it is one of the longest.
-func (t *gapTally) add(ns int64) {
-	i := bucketOf(ns)
-	t.count[i]++
-	t.total[i] += ns
-}
-
-// admits reports whether a gap is one of the n longest.
-func (t *gapTally) admits(ns int64, n int) bool {
-	return len(t.top) < n || n > 0 && ns > t.top[0].gap
-}
-
 // insert puts a gap among the n longest, which it is one of.
 func (t *gapTally) insert(g *topGap, n int) {
 	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *topGap) int { return b.before(a) })
@@ -151,13 +139,6 @@ func (d *gpu) findStream(id int64) *stream {
 	return s
 }
 
-// pause makes that no gap reaches over what was not recorded.
-func (d *gpu) pause() {
-	for _, s := range d.streams {
-		s.end = none
-	}
-}
-
 // addGap observes the gap between the last activity of a stream and a.
 func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	t := r.tallyOf(s.end, a.Start)
@@ -165,8 +146,10 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 		return
 	}
 	gap := a.Start - s.end
-	t.add(gap)
-	if !t.admits(gap, r.c.opt.Top) {
+	bucket := bucketOf(gap)
+	t.count[bucket]++
+	t.total[bucket] += gap
+	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || gap <= t.top[0].gap) { // it is none of the longest
 		return
 	}
 	g := &topGap{

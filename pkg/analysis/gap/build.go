@@ -8,15 +8,17 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // report makes the report of all ranks.
 // The order is that of what rests on what: findings on all parts, the hand-off on findings,
 // and warnings come last, as any part may add some.
-func (c *computer) report() (*Report, error) {
+func (c *Watch) report() (*Report, error) {
 	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || none
 	views := c.views()
@@ -50,7 +52,7 @@ func (c *computer) report() (*Report, error) {
 		return nil, err
 	}
 	rep.Idle.Unrecorded = []idle.Missing{}
-	if rep.waitsForHost() {
+	if slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() }) {
 		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && found.bare())
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
@@ -63,7 +65,9 @@ func (c *computer) report() (*Report, error) {
 	if c.opt.Stacks {
 		rep.Stacks = found.stacks(views)
 		if rep.Waits != nil {
-			rep.Stacks = append(rep.Stacks, c.waits.stacks(&c.texts)...)
+			for of, ns := range c.waits.parts {
+				rep.Stacks = append(rep.Stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
+			}
 		}
 	}
 	if c.opt.Series {
@@ -74,7 +78,7 @@ func (c *computer) report() (*Report, error) {
 }
 
 // find finds what there is to do.
-func (c *computer) find(rep *Report, views []*view, found *evidence) error {
+func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
 	}
@@ -97,7 +101,7 @@ func (c *computer) find(rep *Report, views []*view, found *evidence) error {
 // warn says what limits the report: what was not recorded, what the limits on memory made
 // estimates of, and what recording itself made slow. The report stays right in what it says;
 // each warning names the part that is less than a reader would take it for.
-func (c *computer) warn(rep *Report, views []*view) {
+func (c *Watch) warn(rep *Report, views []*view) {
 	add := func(format string, args ...any) { rep.Warnings = append(rep.Warnings, fmt.Sprintf(format, args...)) }
 	for _, p := range rep.Graph.Partial {
 		add("rank %d: only %d of %d graph replays were recorded, idle time may be work that is not in the recording", p.Rank, p.Recorded, p.GraphLaunches)
@@ -136,7 +140,7 @@ func (c *computer) warn(rep *Report, views []*view) {
 }
 
 // distrust warns where the recording itself is the cause.
-func (c *computer) distrust(rep *Report) {
+func (c *Watch) distrust(rep *Report) {
 	sums := map[string]float64{}
 	for _, cause := range rep.Idle.Causes {
 		for _, w := range cause.Why {
@@ -206,7 +210,7 @@ func perStep(x float64, steps int64) *float64 {
 // gapReport lists buckets and the longest gaps in the window. Shares are of the time in all
 // gaps, and the dominant bucket is the one with most time, not with most gaps. Streams of a
 // GPU have gaps side by side, so that the sum may be more than its idle time.
-func (c *computer) gapReport(views []*view) Gaps {
+func (c *Watch) gapReport(views []*view) Gaps {
 	var all gapTally
 	for _, v := range views {
 		for b := range v.eachBin() {
@@ -249,8 +253,8 @@ func (c *computer) gapReport(views []*view) Gaps {
 // one cause are added up, the largest first.
 func (c *texts) topGap(g *topGap) TopGap {
 	t := TopGap{
-		GapUs: us(g.gap), Previous: c.kernels.text(g.previous), Next: c.kernels.text(g.next),
-		Rank: g.rank, Device: g.device, Stream: g.stream, StartNs: g.start, Call: c.kernels.text(g.call),
+		GapUs: us(g.gap), Previous: c.kernels.Text(g.previous), Next: c.kernels.Text(g.next),
+		Rank: g.rank, Device: g.device, Stream: g.stream, StartNs: g.start, Call: c.kernels.Text(g.call),
 		Range: c.sites.RangeText(g.path), Path: c.sites.PathText(g.path), IdleUs: us(g.idle), Causes: []CausePart{},
 	}
 	if g.step >= 0 {

@@ -13,7 +13,7 @@ import (
 // length of each rank's window times its GPUs, so that TotalUs / WindowUs is the idle ratio;
 // the causes add up to TotalUs to the nanosecond. Time between steps is null, not 0, where
 // there are no steps.
-func (c *computer) idleReport(views []*view) Idle {
+func (c *Watch) idleReport(views []*view) Idle {
 	rep := Idle{Window: WindowBenchmark, Phases: []PhaseIdle{}}
 	if c.wholeTrace {
 		rep.Window = WindowTrace
@@ -58,7 +58,7 @@ func (c *computer) idleReport(views []*view) Idle {
 // phaseReport sums up the idle time in the steps that count, by phase. It is of the periods of
 // steps whatever the window of the report is, so that the phases of a report of the whole
 // trace do not add up to its total. A phase without steps is left out.
-func (c *computer) phaseReport(views []*view) []PhaseIdle {
+func (c *Watch) phaseReport(views []*view) []PhaseIdle {
 	var sums [noPhase]keySums
 	var window, steps [noPhase]int64
 	for _, v := range views {
@@ -88,7 +88,7 @@ func (c *computer) phaseReport(views []*view) []PhaseIdle {
 }
 
 // stepReport lists the idle causes of each step that counts.
-func (c *computer) stepReport(views []*view) []StepIdle {
+func (c *Watch) stepReport(views []*view) []StepIdle {
 	list := []StepIdle{}
 	for _, v := range views {
 		sums := make([]keySums, v.steps)
@@ -130,7 +130,17 @@ func (s keySums) total() (ns int64) {
 func (c *texts) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
-	whole, whys := c.undivided(sums)
+	whole, whys := keySums{}, map[string]map[string]int64{} // not divided by why, and what is, by cause and why
+	for k, ns := range sums {
+		key, why := c.sites.Undivided(k)
+		if whole[key] += ns; why != idle.None {
+			name := c.sites.CauseName(key)
+			if whys[name] == nil {
+				whys[name] = map[string]int64{}
+			}
+			whys[name][c.sites.WhyName(why)] += ns
+		}
+	}
 	for k, ns := range whole {
 		if ns == 0 {
 			continue
@@ -142,7 +152,12 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 			byName[name] = cause
 		}
 		cause.Ns += ns
-		if site, ok := c.site(k, ns); ok {
+		path := c.sites.Path(k)
+		site := Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.Source(path)}
+		if c.sites.Cause(k) == idle.Host {
+			site.Site = c.sites.RangeText(path)
+		}
+		if site.Site != "" || site.Path != "" {
 			cause.Sites = append(cause.Sites, site)
 		}
 	}
@@ -226,37 +241,8 @@ func comparePlace(a, b Holder) int {
 	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), cmp.Compare(*a.Thread, *b.Thread))
 }
 
-// undivided adds up time by keys that are not divided by why, and what is divided by cause
-// and why.
-func (c *texts) undivided(sums keySums) (whole keySums, whys map[string]map[string]int64) {
-	whys = map[string]map[string]int64{}
-	for k, ns := range sums {
-		key, why := c.sites.Undivided(k)
-		whole.add(key, ns)
-		if why == idle.None {
-			continue
-		}
-		name := c.sites.CauseName(key)
-		if whys[name] == nil {
-			whys[name] = map[string]int64{}
-		}
-		whys[name][c.sites.WhyName(why)] += ns
-	}
-	return whole, whys
-}
-
 // hostPrefix begins the name of a cause that is a range.
 const hostPrefix = "host:"
-
-// site returns the site of a key, ok false where it has none.
-func (c *texts) site(k idle.Key, ns int64) (s Site, ok bool) {
-	path := c.sites.Path(k)
-	s = Site{Site: c.sites.Name(k), Path: c.sites.PathText(path), Ns: ns, Us: us(ns), Source: c.Source(path)}
-	if c.sites.Cause(k) == idle.Host {
-		s.Site = c.sites.RangeText(path)
-	}
-	return s, s.Site != "" || s.Path != ""
-}
 
 // before orders sites, the largest first.
 func (s Site) before(t Site) int {

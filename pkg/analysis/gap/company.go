@@ -79,6 +79,8 @@ func (c *cover) within(s stat.Span) int64 {
 // times are the waits of launching threads for others in the windows of some ranks, and these
 // windows, with how long they are, in ns.
 type times struct {
+	*view          // of one rank
+	places         // of it
 	waits, window  *cover
 	waited, length int64
 }
@@ -117,7 +119,7 @@ type ran struct {
 }
 
 // add adds a run of the thread.
-func (r *ran) add(run stat.Span, cpu int32, own, all *times, where *places) {
+func (r *ran) add(run stat.Span, cpu int32, own, all *times) {
 	if run.From = max(run.From, r.end); run.Len() == 0 { // two at a time are one
 		return
 	}
@@ -133,14 +135,14 @@ func (r *ran) add(run stat.Span, cpu int32, own, all *times, where *places) {
 	}
 	inside := own.window.within(run)
 	r.window, r.beside = r.window+inside, r.beside+own.waits.within(run)
-	if node := at(where.nodes, cpu); node >= 0 && len(where.gpus) > 0 && !slices.Contains(where.gpus, node) {
+	if node := at(own.nodes, cpu); node >= 0 && len(own.places.gpus) > 0 && !slices.Contains(own.places.gpus, node) {
 		r.far += inside
 	}
 	if last == noCPU || last == event.SomeCPU || cpu == event.SomeCPU || last == int64(cpu) || own.window.within(stat.Span{From: run.From, To: run.From + 1}) == 0 {
 		return
 	}
 	r.moves++
-	if a, b := at(where.sockets, int32(last)), at(where.sockets, cpu); a >= 0 && b >= 0 && a != b {
+	if a, b := at(own.sockets, int32(last)), at(own.sockets, cpu); a >= 0 && b >= 0 && a != b {
 		r.crossings++
 	}
 }
@@ -151,43 +153,32 @@ const noCPU = -1
 // The columns of runs of threads, by the number of the thread.
 const runFrom, runTo, runCPU = spill.Payload, spill.Payload + 1, spill.Payload + 2
 
-// company is what threads did beside launching threads, by their numbers.
-func (c *computer) company(views []*view) (all []ran, own map[int32]*times, whole *times) {
-	all, own, whole = make([]ran, len(c.threads.list)), map[int32]*times{}, timesOf(views...)
-	where := map[int32]places{}
-	for _, v := range views {
-		own[v.id], where[v.id] = timesOf(v), placesOf(c.header, v.id)
-	}
-	for k := range all {
-		all[k].end, all[k].cpu = math.MinInt64, noCPU
-	}
-	c.threads.runs.Each(spill.Columns(runFrom, runTo, runCPU), func(rows spill.Rows) {
-		for i, thread := range rows[spill.Key] {
-			rank := c.threads.list[thread].rank
-			p := where[rank]
-			all[thread].add(stat.Span{From: rows[runFrom][i], To: rows[runTo][i]}, int32(rows[runCPU][i]), own[rank], whole, &p)
-		}
-	})
-	return all, own, whole
-}
-
 // minPlaced is the time of runs, as a multiple of that of those on a CPU without a number, from
 // which it is told where threads ran: what they did there changes little.
 const minPlaced = 100
 
 // beside fills in what other threads did while launching threads waited, and where those
 // ran.
-func (c *computer) beside(rep *Idle, views []*view) {
+func (c *Watch) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
-	if len(c.threads.list) == 0 {
+	threads := c.threads.list
+	if len(threads) == 0 {
 		return
 	}
-	all, own, whole := c.company(views)
-	order := make([]int, len(all))
-	for k := range order {
-		order[k] = k
+	whole, own := timesOf(views...), map[int32]*times{}
+	for _, v := range views {
+		own[v.id] = timesOf(v)
+		own[v.id].view, own[v.id].places = v, placesOf(c.header, v.id)
 	}
-	threads := c.threads.list
+	all, order := make([]ran, len(threads)), make([]int, len(threads))
+	for k := range all {
+		all[k].end, all[k].cpu, order[k] = math.MinInt64, noCPU, k
+	}
+	c.threads.runs.Each(spill.Columns(runFrom, runTo, runCPU), func(rows spill.Rows) {
+		for i, thread := range rows[spill.Key] {
+			all[thread].add(stat.Span{From: rows[runFrom][i], To: rows[runTo][i]}, int32(rows[runCPU][i]), own[threads[thread].rank], whole)
+		}
+	})
 	slices.SortFunc(order, func(a, b int) int { return threads[a].compare(threads[b]) })
 	for _, v := range views {
 		var onCPU, unplaced int64
@@ -197,28 +188,27 @@ func (c *computer) beside(rep *Idle, views []*view) {
 			}
 		}
 		v.unplaced = minPlaced*unplaced > onCPU
-		launching := v.idle.Launching()
-		for _, k := range order {
-			r, t := &all[k], threads[k]
-			if t.rank != v.id {
-				continue
-			}
-			rep.meanwhile(t, false, r.beside, own[v.id].waited, r.window, own[v.id].length)
-			if slices.Contains(launching, t.thread) && r.window > 0 && !v.unplaced {
-				rep.Placement = append(rep.Placement, v.placement(t, r))
-			}
+	}
+	for _, k := range order {
+		r, t := &all[k], threads[k]
+		of := own[t.rank]
+		if of == nil {
+			continue
+		}
+		rep.meanwhile(t, false, r.beside, of.waited, r.window, of.length)
+		if r.window > 0 && !of.unplaced && slices.Contains(of.idle.Launching(), t.thread) {
+			rep.Placement = append(rep.Placement, of.placement(t.thread, r))
 		}
 	}
 	for _, k := range order {
 		if len(c.header.Reports) != 1 { // nobody knows which of them ran on one machine
 			break
 		}
-		t, beside, window := threads[k], all[k].allBeside, all[k].allWindow
-		waited, length := whole.waited, whole.length
-		if of := own[t.rank]; of != nil {
-			waited, length, beside, window = waited-of.waited, length-of.length, beside-all[k].beside, window-all[k].window
+		r, of := &all[k], own[threads[k].rank]
+		if of == nil {
+			of = &times{}
 		}
-		rep.meanwhile(t, true, beside, waited, window, length)
+		rep.meanwhile(threads[k], true, r.allBeside-r.beside, whole.waited-of.waited, r.allWindow-r.window, whole.length-of.length)
 	}
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
@@ -242,14 +232,13 @@ func (rep *Idle) meanwhile(t who, elsewhere bool, beside, waited, ran, window in
 }
 
 // placement says how a launching thread ran between sockets, and away from the GPUs.
-func (v *view) placement(t who, r *ran) Placement {
-	p := Placement{Rank: v.id, Thread: t.thread, Migrations: r.moves, OnCPUUs: us(r.window), PerStep: perStep(float64(r.moves), v.steps)}
-	where := placesOf(v.c.header, v.id)
-	if where.sockets != nil {
+func (t *times) placement(thread int64, r *ran) Placement {
+	p := Placement{Rank: t.id, Thread: thread, Migrations: r.moves, OnCPUUs: us(r.window), PerStep: perStep(float64(r.moves), t.steps)}
+	if t.sockets != nil {
 		p.Crossings = &r.crossings
 	}
-	if where.nodes != nil && len(where.gpus) > 0 {
-		p.FarUs, p.GPUNodes = new(us(r.far)), where.gpus
+	if t.nodes != nil && len(t.places.gpus) > 0 {
+		p.FarUs, p.GPUNodes = new(us(r.far)), t.places.gpus
 	}
 	return p
 }

@@ -65,8 +65,7 @@ type Placement struct {
 func (i *Idle) besideSections(s *report.Section) {
 	if len(i.Meanwhile) > 0 {
 		t := s.Table("Threads that ran while launching threads were blocked (correlation only)",
-			report.Column{Title: "rank", Right: true}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "on a CPU", Kind: report.Ratio},
-			report.Column{Title: "in the window", Kind: report.Ratio, Minor: 1}, report.Column{Title: "times as much", Right: true, Minor: 2})
+			report.Columns("rank: right, thread: names, on a CPU: ratio, in the window: ratio 1, times as much: right 2")...)
 		for _, m := range i.Meanwhile {
 			rank := "none" // a process without a GPU
 			if m.Rank != nil {

@@ -25,12 +25,12 @@ import (
 
 // Counts is what started in a stretch of time.
 type Counts struct {
-	Kernels        int64 // whole-graph rows are none
-	Replayed       int64 // kernels that a graph replay ran
-	KernelLaunches int64 // calls that launch a kernel
-	GraphLaunches  int64 // calls that launch a graph
-	Recorded       int64 // graph replays that were recorded
-	Whole          int64 // of them those without their kernels
+	Kernels        int64 `json:"kernels"`  // whole-graph rows are none
+	Replayed       int64 `json:"replayed"` // of them those that a graph replay ran
+	KernelLaunches int64 `json:"-"`        // calls that launch a kernel
+	GraphLaunches  int64 `json:"launches"` // calls that launch a graph
+	Recorded       int64 `json:"recorded"` // graph replays that were recorded
+	Whole          int64 `json:"whole"`    // of them those without their kernels
 }
 
 // Add adds what started in another stretch.
@@ -43,19 +43,10 @@ func (c *Counts) Add(d *Counts) {
 	c.Whole += d.Whole
 }
 
-// Capturable reports whether kernels of a class, one of event's, belong into a graph.
-func Capturable(class event.Class) bool { return replay.Capturable(class) }
-
 // CoverageReport says how much of the GPU work came from CUDA graphs.
 type CoverageReport struct {
 	Coverage *float64 `json:"coverage"` // share of Kernels that are Replayed, null without kernels
-	Kernels  int64    `json:"kernels"`  // that start in the window
-	Replayed int64    `json:"replayed"` // of them those that a graph replay ran
-	// GraphLaunches are calls that launch a graph, Recorded the replays that were
-	// recorded, and Whole those of them without their kernels.
-	GraphLaunches int64 `json:"launches"`
-	Recorded      int64 `json:"recorded"`
-	Whole         int64 `json:"whole"`
+	Counts            // of what starts in the window
 	// Launch calls per rank-step, null without steps.
 	KernelLaunchesPerStep *float64 `json:"kernel_launches_per_step"`
 	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"`
@@ -99,16 +90,15 @@ type eager struct {
 }
 
 // graphReport sums up graph coverage.
-func (c *computer) graphReport(views []*view) CoverageReport {
+func (c *Watch) graphReport(views []*view) CoverageReport {
 	rep := CoverageReport{Partial: []PartialRank{}, Eager: []EagerKernel{}}
-	var n Counts
 	steps, kernels := int64(0), map[int32]*eager{}
 	for _, v := range views {
 		started, launched, recorded := v.started(), int64(0), int64(0)
 		if f := c.header.RankFacts(v.id); f != nil {
 			launched, recorded = f.GraphLaunches, f.Graphs+f.Replays
 		}
-		n.Add(&started)
+		rep.Add(&started)
 		if steps += v.steps; step.LostReplays(started.GraphLaunches, started.Recorded, launched, recorded) {
 			rep.Partial = append(rep.Partial, PartialRank{v.id, started.GraphLaunches, started.Recorded})
 		}
@@ -127,10 +117,9 @@ func (c *computer) graphReport(views []*view) CoverageReport {
 			}
 		}
 	}
-	rep.Kernels, rep.Replayed, rep.GraphLaunches, rep.Recorded, rep.Whole = n.Kernels, n.Replayed, n.GraphLaunches, n.Recorded, n.Whole
-	rep.KernelLaunchesPerStep, rep.GraphLaunchesPerStep = perStep(float64(n.KernelLaunches), steps), perStep(float64(n.GraphLaunches), steps)
-	if n.Kernels > 0 {
-		rep.Coverage = new(ratio(n.Replayed, n.Kernels))
+	rep.KernelLaunchesPerStep, rep.GraphLaunchesPerStep = perStep(float64(rep.KernelLaunches), steps), perStep(float64(rep.GraphLaunches), steps)
+	if rep.Kernels > 0 {
+		rep.Coverage = new(ratio(rep.Replayed, rep.Kernels))
 	}
 	rep.Recapture = recapture(&rep, c.header.Source())
 	for name, one := range kernels {
@@ -156,8 +145,8 @@ func (t *texts) eagerKernel(name int32, one *eager, steps int64) EagerKernel {
 	}
 	path, class := most(to), t.kernels.of(name).class
 	k := EagerKernel{
-		Name: t.kernels.text(name), Count: one.count, Us: us(one.ns), PerStep: perStep(float64(one.count), steps), Generation: one.generation,
-		Range: t.sites.RangeText(path), Path: t.sites.PathText(path), Source: t.Source(path), Capturable: one.generation > 0 && Capturable(class),
+		Name: t.kernels.Text(name), Count: one.count, Us: us(one.ns), PerStep: perStep(float64(one.count), steps), Generation: one.generation,
+		Range: t.sites.RangeText(path), Path: t.sites.PathText(path), Source: t.Source(path), Capturable: one.generation > 0 && replay.Capturable(class),
 	}
 	if class >= 0 {
 		k.Class = event.Classes[class]

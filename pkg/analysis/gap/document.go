@@ -241,9 +241,7 @@ func (rep *Report) idlePhases(s *report.Section) {
 	if len(i.PerStep) == 0 {
 		return
 	}
-	t := s.Table("Steps", report.Column{Title: "rank", Kind: report.Count}, report.Column{Title: "step", Kind: report.Count},
-		report.Column{Title: "phase"}, report.Column{Title: "period", Kind: report.Duration}, report.Column{Title: "idle", Kind: report.Duration},
-		report.Column{Title: "largest causes", Kind: report.Names})
+	t := s.Table("Steps", report.Columns("rank: count, step: count, phase, period: duration, idle: duration, largest causes: names")...)
 	for _, st := range i.PerStep {
 		var first []string
 		for _, c := range st.Causes[:min(3, len(st.Causes))] {
@@ -253,11 +251,7 @@ func (rep *Report) idlePhases(s *report.Section) {
 	}
 }
 
-var causeColumns = []report.Column{
-	{Title: "cause", Kind: report.Names}, {Title: "per step", Kind: report.Duration, Adds: true, Minor: 1},
-	{Title: "share", Kind: report.Ratio, Adds: true}, {Title: "total", Kind: report.Duration, Adds: true, Minor: 2},
-	{Title: "NVTX range", Kind: report.Names, Minor: 3}, {Title: "source", Kind: report.Names, Minor: 4},
-}
+var causeColumns = report.Columns("cause: names, per step: duration adds 1, share: ratio adds, total: duration adds 2, NVTX range: names 3, source: names 4")
 
 // causes fills a table of causeColumns. Its columns of time and share add up to the whole,
 // so that what a short table leaves out can be said in one row.
@@ -289,9 +283,7 @@ func (i *Idle) sites(s *report.Section) {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
 	t := s.Table("Top call sites (the launch call, or the kernel that ended the gap)",
-		report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "site", Kind: report.Names},
-		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
-		report.Column{Title: "NVTX range", Kind: report.Names, Minor: 2}, report.Column{Title: "source", Kind: report.Names, Minor: 3})
+		report.Columns("cause: names, site: names, per step: duration adds 1, share: ratio adds, NVTX range: names 2, source: names 3")...)
 	t.Top = maxRows
 	for _, r := range rows {
 		t.Row(report.Str(r.cause), report.Str(r.Site.Site), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs), report.Str(r.Path), report.Str(r.Source))
@@ -307,8 +299,7 @@ func (rep *Report) gaps(s *report.Section) {
 		return
 	}
 	s.Say("%s The typical source is a rule of thumb by length; for the actual cause see Idle time by cause.", g.largest())
-	t := &report.Table{Columns: []report.Column{{Title: "gap", Right: true}, {Title: "count", Kind: report.Count}, {Title: "total", Kind: report.Duration},
-		{Title: "share", Kind: report.Ratio}, {Title: "typical source", Minor: 1}}}
+	t := &report.Table{Columns: report.Columns("gap: right, count: count, total: duration, share: ratio, typical source: 1")}
 	title, alt, plot := g.bucketsFigure()
 	s.Figure(title, alt, plot, t)
 	for _, b := range g.Buckets {
@@ -317,10 +308,7 @@ func (rep *Report) gaps(s *report.Section) {
 	if len(g.Top) == 0 {
 		return
 	}
-	t = s.Table("The longest", report.Column{Title: "gap", Kind: report.Duration}, report.Column{Title: "rank", Kind: report.Count},
-		report.Column{Title: "step", Kind: report.Count}, report.Column{Title: "from", Kind: report.Names, Minor: 3}, report.Column{Title: "to", Kind: report.Names},
-		report.Column{Title: "launched by", Kind: report.Names, Minor: 2}, report.Column{Title: "NVTX range", Kind: report.Names, Minor: 1},
-		report.Column{Title: "meanwhile", Kind: report.Names})
+	t = s.Table("The longest", report.Columns("gap: duration, rank: count, step: count, from: names 3, to: names, launched by: names 2, NVTX range: names 1, meanwhile: names")...)
 	for _, top := range g.Top {
 		step := report.Cell{}
 		if top.Step != nil {

@@ -29,8 +29,7 @@ func (i *Idle) whys(s *report.Section) {
 	if known && len(rows) > 0 {
 		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.Ns, a.Ns) })
 		t := s.Table("What the launching threads were doing while the GPUs were idle",
-			report.Column{Title: "cause", Kind: report.Names}, report.Column{Title: "state", Kind: report.Names},
-			report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true})
+			report.Columns("cause: names, state: names, per step: duration adds 1, share: ratio adds")...)
 		t.Top = maxRows
 		for _, r := range rows {
 			t.Row(report.Str(r.cause), report.Str(r.Why.Why), report.Opt(perStep(r.Us, i.Steps)), report.Num(r.Us/i.TotalUs))
@@ -55,7 +54,11 @@ func (i *Idle) whys(s *report.Section) {
 			strings.Join(what, ", "), report.Command("--python"))
 		return
 	}
-	s.Say("Not recorded: %s. To see why launching threads stall, %s:", strings.Join(what, ", "), i.with())
+	with := "record with Nsight Systems"
+	if i.Record == report.ROCm {
+		with = report.ROCmName
+	}
+	s.Say("Not recorded: %s. To see why launching threads stall, %s:", strings.Join(what, ", "), with)
 	s.Code(i.Record)
 }
 
@@ -66,9 +69,7 @@ func (i *Idle) holders(s *report.Section) {
 			continue
 		}
 		t := s.Table("Who held the GIL",
-			report.Column{Title: "rank", Kind: report.Names}, report.Column{Title: "thread", Kind: report.Names}, report.Column{Title: "doing", Kind: report.Names},
-			report.Column{Title: "why", Kind: report.Names, Minor: 1}, report.Column{Title: "per step", Kind: report.Duration, Minor: 2, Adds: true},
-			report.Column{Title: "share", Kind: report.Ratio, Adds: true})
+			report.Columns("rank: names, thread: names, doing: names, why: names 1, per step: duration adds 2, share: ratio adds")...)
 		t.Top = maxRows
 		for _, h := range c.Holders {
 			rank, thread := report.Label("unknown"), report.Label("unknown")

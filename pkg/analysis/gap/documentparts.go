@@ -40,9 +40,7 @@ func (rep *Report) graph(s *report.Section) {
 	if len(g.Eager) == 0 {
 		return
 	}
-	t := s.Table("Kernels launched one by one", report.Column{Title: "kernel", Kind: report.Names}, report.Column{Title: "class", Minor: 2},
-		report.Column{Title: "count", Kind: report.Count, Minor: 3, Adds: true}, report.Column{Title: "per step", Kind: report.Figure, Adds: true},
-		report.Column{Title: "NVTX range", Kind: report.Names, Minor: 4}, report.Column{Title: "capturable", Minor: 1})
+	t := s.Table("Kernels launched one by one", report.Columns("kernel: names, class: 2, count: count adds 3, per step: figure adds, NVTX range: names 4, capturable: 1")...)
 	t.Top = maxRows
 	for _, e := range g.Eager {
 		flag := ""
@@ -79,9 +77,7 @@ func (rep *Report) pattern(s *report.Section) {
 		}
 		t.Row(report.Str(g.Group), report.Str(kernels), report.Str(g.Class), report.Num(g.GapUs), report.Num(g.GapUsPerStep), report.Num(g.Share), report.Str(g.Priority))
 	}
-	t = &report.Table{Title: "Kernels of the unit", Columns: []report.Column{{Title: "#", Kind: report.Count}, {Title: "kernel", Kind: report.Names},
-		{Title: "class", Minor: 2}, {Title: "gap before", Kind: report.Duration}, {Title: "duration", Kind: report.Duration},
-		{Title: "variants", Kind: report.Count, Minor: 1}}}
+	t = &report.Table{Title: "Kernels of the unit", Columns: report.Columns("#: count, kernel: names, class: 2, gap before: duration, duration: duration, variants: count 1")}
 	title, alt, plot := rep.unitFigure()
 	s.Figure(title, alt, plot, t)
 	for _, k := range p.Kernels {
@@ -118,9 +114,7 @@ func (rep *Report) straggler(s *report.Section) {
 		clocks = fmt.Sprintf("The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous", report.Micros(t.ClockErrorUs))
 	}
 	s.Say("%d collectives in %d steps were matched. %s.", t.Matched, t.Steps, clocks)
-	ranks := &report.Table{Columns: []report.Column{{Title: "rank", Kind: report.Count}, {Title: "straggler", Kind: report.Ratio},
-		{Title: "late per step", Kind: report.Duration}, {Title: "waits per step", Kind: report.Duration},
-		{Title: "transfer per step", Kind: report.Duration, Minor: 2}, {Title: "clock offset", Kind: report.Duration, Minor: 1}}}
+	ranks := &report.Table{Columns: report.Columns("rank: count, straggler: ratio, late per step: duration, waits per step: duration, transfer per step: duration 2, clock offset: duration 1")}
 	title, alt, plot := lateFigure(rep)
 	s.Figure(title, alt, plot, ranks)
 	for _, r := range t.Ranks {
@@ -129,9 +123,7 @@ func (rep *Report) straggler(s *report.Section) {
 	if len(t.Why) == 0 {
 		return
 	}
-	why := s.Table("What it spends more on than the others, per step", report.Column{Title: "what", Minor: 1}, report.Column{Title: "name", Kind: report.Names},
-		report.Column{Title: "this rank", Kind: report.Duration}, report.Column{Title: "others", Kind: report.Duration},
-		report.Column{Title: "excess", Kind: report.Duration}, report.Column{Title: "source", Kind: report.Names, Minor: 2})
+	why := s.Table("What it spends more on than the others, per step", report.Columns("what: 1, name: names, this rank: duration, others: duration, excess: duration, source: names 2")...)
 	why.OneUnit, why.Top = true, maxRows
 	for _, w := range t.Why {
 		why.Row(report.Str(w.What), report.Str(w.Name), report.Num(w.UsStep), report.Num(w.OthersUs), report.Num(w.ExcessUs), report.Str(w.Source))

@@ -58,7 +58,7 @@ func (f *found) exactNs() (ns int64) {
 
 // evidence finds it. Strata add up to the idle time in the window; what was found where there is
 // none is dropped.
-func (c *computer) evidence(views []*view) *evidence {
+func (c *Watch) evidence(views []*view) *evidence {
 	all := map[stratum]*found{}
 	for _, v := range views {
 		for _, t := range v.total {

@@ -19,7 +19,7 @@ import (
 
 // gathering gathers what was seen of a run for package findings.
 type gathering struct {
-	c     *computer
+	c     *Watch
 	rep   *Report
 	views []*view
 	list  []findings.Fact
@@ -33,11 +33,12 @@ type gathering struct {
 	sampled []findings.Fact // what samples of the CPU show that is a finding
 }
 
-// throttled takes what the kernel counted of a limit on CPU time: it is what stopped threads, where
-// it did in as many periods as a finding brings at least. Where nobody recorded when threads were on
-// a CPU, that is all that is known of it.
-func (f *gathering) throttled() {
+// recording says which ranks' replays were not recorded, and takes what the kernel counted of a limit
+// on CPU time: it is what stopped threads, where it did in as many periods as a finding brings at
+// least. Where nobody recorded when threads were on a CPU, that is all that is known of it.
+func (f *gathering) recording() {
 	for _, v := range f.views {
+		f.limited[v.id] = f.c.threads.limited(v.id)
 		r := f.c.header.Report(v.id)
 		if r == nil || r.Throttled == nil || float64(r.Throttled.Stopped) < findings.Least*float64(r.Throttled.Periods) {
 			continue
@@ -50,25 +51,28 @@ func (f *gathering) throttled() {
 				"stopped_most": float64(r.Throttled.Stopped), "periods_most": float64(r.Throttled.Periods), "throttled_share": ratio(r.Throttled.Stopped, r.Throttled.Periods)}})
 		}
 	}
+	for _, p := range f.rep.Graph.Partial {
+		f.add(findings.Fact{Of: findings.Recording, Is: []string{"partial"}, Names: map[string]string{"command": f.rep.Graph.Recapture}, Numbers: map[string]float64{
+			"rank_most": float64(p.Rank), "launched": float64(p.GraphLaunches), "recorded": float64(p.Recorded), "recorded_share": ratio(p.Recorded, p.GraphLaunches),
+		}})
+	}
 }
 
 // place is a call and the ranges around it, as text.
 type place struct{ call, path string }
 
 // gather returns the facts of a run.
-func (c *computer) gather(rep *Report, views []*view, found *evidence) []findings.Fact {
-	f := &gathering{c: c, rep: rep, views: views, idleIn: map[place]int64{}, sources: map[string]string{}, found: found, kinds: map[*view][]step.Kind{}}
+func (c *Watch) gather(rep *Report, views []*view, found *evidence) []findings.Fact {
+	f := &gathering{
+		c: c, rep: rep, views: views, found: found, kinds: map[*view][]step.Kind{},
+		idleIn: map[place]int64{}, sources: map[string]string{}, limited: map[int32]*cpuLimit{}, called: map[place]tally{},
+	}
 	for _, v := range views {
 		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
 	}
-	f.limited, f.called = map[int32]*cpuLimit{}, map[place]tally{}
-	for _, v := range views {
-		f.limited[v.id] = c.threads.limited(v.id)
-	}
-	f.throttled()
+	f.recording()
 	after := f.tally()
 	f.samples()
-	f.partial()
 	f.idle(f.pauses())
 	f.calls(after)
 	f.ahead()
@@ -86,15 +90,6 @@ func (f *gathering) add(one findings.Fact) {
 		one.Source = f.sources[one.Path]
 	}
 	f.list = append(f.list, one)
-}
-
-// partial says which ranks' replays were not recorded.
-func (f *gathering) partial() {
-	for _, p := range f.rep.Graph.Partial {
-		f.add(findings.Fact{Of: findings.Recording, Is: []string{"partial"}, Names: map[string]string{"command": f.rep.Graph.Recapture}, Numbers: map[string]float64{
-			"rank_most": float64(p.Rank), "launched": float64(p.GraphLaunches), "recorded": float64(p.Recorded), "recorded_share": ratio(p.Recorded, p.GraphLaunches),
-		}})
-	}
 }
 
 // spot is idle time with everything in common that findings ask about.
@@ -200,8 +195,8 @@ func (f *gathering) spot(s *spot, ns int64) {
 	if strings.HasPrefix(why, "in:") {
 		one.Numbers["unseen_idle_us"] = us(ns)
 	}
-	if who := f.meanwhile(); who != "" {
-		one.Names["meanwhile"] = who
+	if all := f.rep.Idle.Meanwhile; len(all) > 0 {
+		one.Names["meanwhile"] = fmt.Sprintf("%s runs for %s of such time, and for %s of the window", all[0].named(), report.Percent(all[0].Share), report.Percent(all[0].WindowShare))
 	}
 	if s.cause == idle.GIL {
 		f.holding(&one)
@@ -217,7 +212,11 @@ func (f *gathering) spot(s *spot, ns int64) {
 		}
 	}
 	if slices.Contains(one.Is, "graph_launch") {
-		nodes(&one, &f.rep.Graph, f.called[place{one.Call, one.Path}])
+		g, t := &f.rep.Graph, f.called[place{one.Call, one.Path}]
+		if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 { // how many nodes a graph has, and what each costs in the call that launches it
+			each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
+			one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
+		}
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.placed(&one)
@@ -237,7 +236,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 // causeOf is the cause of idle time, as the report names it.
 func causeOf(s *spot) string {
 	if s.cause == idle.Host {
-		return hostPrefix + innermost(s.path)
+		return hostPrefix + findings.Innermost(s.path)
 	}
 	return s.cause.String()
 }
@@ -250,13 +249,15 @@ func (f *gathering) operation(s *spot) *Cause {
 	switch s.cause {
 	case idle.Host:
 		own, all, inside := int64(0), int64(0), map[string]int64{} // by the range next to it
-		for at, ns := range f.idleUnder() {
-			if below, ok := strings.CutPrefix(at, s.path+" > "); ok {
-				child, _, _ := strings.Cut(below, " > ")
-				inside[child] += ns
-				all += ns
-			} else if at == s.path {
-				own = ns
+		for _, c := range f.rep.Idle.Causes {
+			for _, at := range c.Sites {
+				if below, ok := strings.CutPrefix(at.Path, s.path+" > "); ok {
+					child, _, _ := strings.Cut(below, " > ")
+					inside[child] += at.Ns
+					all += at.Ns
+				} else if at.Path == s.path {
+					own += at.Ns
+				}
 			}
 		}
 		for _, ns := range inside {
@@ -273,17 +274,6 @@ func (f *gathering) operation(s *spot) *Cause {
 		return nil
 	}
 	return &f.rep.Idle.Causes[k]
-}
-
-// idleUnder is the idle time in each path of ranges.
-func (f *gathering) idleUnder() map[string]int64 {
-	all := map[string]int64{}
-	for _, c := range f.rep.Idle.Causes {
-		for _, s := range c.Sites {
-			all[s.Path] += s.Ns
-		}
-	}
-	return all
 }
 
 // working says what the launching thread does in an operation, and what there is to do about it.
@@ -315,8 +305,10 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 	advised := cause
 	switch name, ok := strings.CutPrefix(cause, hostPrefix); {
 	case ok:
-		does = "is in " + rangeText(name)
-		if f.c.markerNames()[name] { // the step itself: what is done in it has no name
+		if does = "is in " + name; strings.ContainsAny(name, " [") {
+			does = "is in range '" + name + "'"
+		}
+		if f.c.isMarker(name) { // the step itself: what is done in it has no name
 			advised = idle.Untraced.String()
 		}
 	case cause == idle.Untraced.String():
@@ -328,22 +320,11 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 	default:
 		does = "is in " + call
 		if cudaname.ClassAPI(call) == cudaname.GraphLaunch {
-			advised = graphLaunches
+			advised = "graph_launch"
 		}
 	}
 	return does, cmp.Or(f.c.opt.Advice(advised), "find the lines that take the time, and move what the next launch does not need to after it")
 }
-
-// rangeText is the name of a range in a sentence: quoted where it is no single word.
-func rangeText(name string) string {
-	if strings.ContainsAny(name, " [") {
-		return "range '" + name + "'"
-	}
-	return name
-}
-
-// graphLaunches is, for advice, the cause of calls that launch graphs.
-const graphLaunches = "graph_launch"
 
 // who is a thread of a rank.
 type who struct {
@@ -371,7 +352,7 @@ func (f *gathering) holding(one *findings.Fact) {
 		return
 	}
 	h := c.Holders[k]
-	one.Names["holder"], one.Names["doing"] = fmt.Sprintf("thread %d (rank %d)", *h.Thread, *h.Rank), cmp.Or(innermost(h.Path), h.Doing)
+	one.Names["holder"], one.Names["doing"] = fmt.Sprintf("thread %d (rank %d)", *h.Thread, *h.Rank), cmp.Or(findings.Innermost(h.Path), h.Doing)
 	switch {
 	case h.Doing == idle.GC.String():
 		one.Names["doing"] = "Python's garbage collector"
@@ -391,15 +372,6 @@ func (f *gathering) holding(one *findings.Fact) {
 	case 2*lost >= c.Ns:
 		one.Numbers["off_share"], one.Names["remedy"] = ratio(lost, c.Ns), "give each thread a CPU of its own"
 	}
-}
-
-// meanwhile says which thread runs more than else while launching threads wait for others.
-func (f *gathering) meanwhile() string {
-	if len(f.rep.Idle.Meanwhile) == 0 {
-		return ""
-	}
-	m := &f.rep.Idle.Meanwhile[0]
-	return fmt.Sprintf("%s runs for %s of such time, and for %s of the window", m.named(), report.Percent(m.Share), report.Percent(m.WindowShare))
 }
 
 // placed says how often launching threads changed their CPU, and who ran on the one they had lost.
@@ -436,14 +408,6 @@ var callKinds = []struct {
 
 // mayBlock is what is said of asynchronous copies where it is not known what the host's memory is.
 const mayBlock = "blocks if the host memory is pageable"
-
-// nodes says how many nodes a graph has, and what each costs in the call that launches it.
-func nodes(one *findings.Fact, g *CoverageReport, t tally) {
-	if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 {
-		each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
-		one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
-	}
-}
 
 // ahead says where the host does not run ahead of the GPU though it could: what it does in a step,
 // its waits left out, takes less than what the GPU does.
@@ -488,12 +452,12 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 	for _, v := range f.views {
 		for b := range v.eachBin() {
 			for at, n := range b.calls {
-				p := place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}
+				p := place{f.c.kernels.Text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
 				if after[p] == nil {
 					after[p] = map[string]int64{}
 				}
-				after[p][f.c.ranges.text(at.after)] += n.count
+				after[p][f.c.ranges.Text(at.after)] += n.count
 				t := f.called[p]
 				f.called[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
 			}
@@ -506,7 +470,7 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 func (f *gathering) calls(after map[place]map[string]int64) {
 	sums, layers, pinned := f.called, 0.0, map[place]int64{}
 	for at, n := range f.c.pinned {
-		pinned[place{f.c.kernels.text(at.name), f.c.sites.PathText(at.path)}] += n
+		pinned[place{f.c.kernels.Text(at.name), f.c.sites.PathText(at.path)}] += n
 	}
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
@@ -618,18 +582,12 @@ func (f *gathering) samples() {
 	}
 }
 
-// innermost is the last range of a path as text.
-func innermost(path string) string { return findings.Innermost(path) }
-
-// markerNames are the names of forward-step markers.
-func (c *computer) markerNames() map[string]bool {
-	if c.marked == nil {
-		c.marked = map[string]bool{}
-		for id := range int32(c.ranges.Len()) {
-			if c.ranges.of(id).marker {
-				c.marked[c.ranges.text(id)] = true
-			}
+// isMarker reports whether a range is a forward-step marker.
+func (c *Watch) isMarker(name string) bool {
+	for id := range int32(c.ranges.Len()) {
+		if c.ranges.of(id).marker && c.ranges.Text(id) == name {
+			return true
 		}
 	}
-	return c.marked
+	return false
 }

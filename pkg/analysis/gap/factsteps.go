@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
@@ -80,7 +81,7 @@ func (f *gathering) generation(phase event.Phase) *generation {
 			if kind.Eager {
 				g.all.Add(v.id, k)
 			}
-			if v.besideContext(k) {
+			if k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context {
 				continue
 			}
 			g.steps++
@@ -107,12 +108,6 @@ func (f *gathering) generation(phase event.Phase) *generation {
 		}
 	}
 	return g
-}
-
-// besideContext reports whether the step before or after one is a context step, some of whose
-// kernels may lie in its period.
-func (v *view) besideContext(k int) bool {
-	return k > v.from && v.walk.Steps.At(k-1).Phase == event.Context || k+1 < v.to && v.walk.Steps.At(k+1).Phase == event.Context
 }
 
 // requests says which numbers of requests the eager steps have, where none of the others has them;
@@ -177,7 +172,7 @@ func (f *gathering) anyReplays() bool {
 func (f *gathering) capturable(phase event.Phase) string {
 	var names []string
 	for _, e := range f.rep.Graph.Eager {
-		if can := e.Capturable || phase != event.Generation && Capturable(event.Class(slices.Index(event.Classes[:], e.Class))); can && len(names) < 3 {
+		if can := e.Capturable || phase != event.Generation && replay.Capturable(event.Class(slices.Index(event.Classes[:], e.Class))); can && len(names) < 3 {
 			names = append(names, fmt.Sprintf("%s (%s)", report.Short(e.Name), e.Class))
 		}
 	}
@@ -196,7 +191,7 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 					continue
 				}
 				path := f.c.sites.PathText(at.path)
-				if all[path] += n.count; Capturable(f.c.kernels.of(at.name).class) {
+				if all[path] += n.count; replay.Capturable(f.c.kernels.of(at.name).class) {
 					can[path] += n.count
 				}
 			}
@@ -239,7 +234,10 @@ func (f *gathering) pauses() map[string]bool {
 		steps := findings.StepSet{}
 		for _, v := range f.views { // the others wait for the rank that pauses
 			for k := *g.Step - 1; k <= *g.Step; k++ { // the step that begins after it, or the one that it is in
-				if v.inWindow(k) && us(v.periodOf(int(k)))-usual >= g.IdleUs/2 {
+				if !v.inWindow(k) {
+					continue
+				}
+				if s := v.walk.Steps.At(int(k)); us(s.Period())-usual >= g.IdleUs/2 {
 					steps.Add(v.id, int(k))
 				}
 			}
@@ -260,12 +258,6 @@ func (f *gathering) pauses() map[string]bool {
 		}
 	}
 	return whole
-}
-
-// periodOf is how long step k of a rank is, in ns.
-func (v *view) periodOf(k int) int64 {
-	s := v.walk.Steps.At(k)
-	return s.Period()
 }
 
 // usualStep is how long half of the steps take at most, in us.

@@ -195,8 +195,7 @@ func (r *Running) table(s *report.Section, steps int64) {
 		return
 	}
 	t := s.Table("What launching threads ran on the CPU while the GPUs were idle",
-		report.Column{Title: "functions of", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
-		report.Column{Title: "95 % interval", Kind: report.Names}, report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true})
+		report.Columns("functions of: names, share: ratio adds, 95 % interval: names, per step: duration adds 1")...)
 	t.Top = maxRows
 	for _, f := range r.Families {
 		interval := fmt.Sprintf("%s to %s", report.Percent(f.Low), report.Percent(f.High))

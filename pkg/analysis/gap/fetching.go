@@ -5,19 +5,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// canFollow reports whether ranks may wait for the one that fetches requests: all are of one report,
-// as clocks of several are not the same to the microsecond.
-func canFollow(h *event.Header) bool {
-	return len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0
-}
-
-// fetch observes a range in which a thread fetches requests.
-func (r *rank) fetch(of *caller, from, to int64) {
-	if of.Fetches(to); of.launches {
-		r.waits[step.Following].Add(from, to)
-	}
-}
-
 // wait observes a call of the system of a thread.
 func (r *rank) wait(of *caller, class event.Class, from, to int64) {
 	if of.launches && class == event.OSIO && from >= of.called && to-from > blocking && r.counting() {
@@ -36,7 +23,7 @@ func (r *rank) wait(of *caller, class event.Class, from, to int64) {
 // followers returns the ranks that follow the one that fetches requests: ranks that reduce together
 // run the same requests. A rank before it that runs in a range that fetches is at work for the
 // others there: engines fetch on the first rank that does.
-func (c *computer) followers(views []*view) map[int32]bool {
+func (c *Watch) followers(views []*view) map[int32]bool {
 	follow, first := map[int32]bool{}, (*view)(nil)
 	for _, v := range views {
 		switch {

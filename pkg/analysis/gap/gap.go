@@ -58,26 +58,18 @@ type Options struct {
 
 // Compute reads the stream to its end and reports on it.
 func Compute(src event.Source, opt Options) (*Report, error) {
-	w := NewWatch(src.Header(), opt)
-	if w.err == nil {
-		w.err = event.Each(src, w.c.add)
+	c := NewWatch(src.Header(), opt)
+	if c.err == nil {
+		c.err = event.Each(src, c.add)
 	}
-	return w.Close()
+	return c.Close()
 }
 
-// stepsOf returns the steps of a rank, nil where it has none.
-func (c *computer) stepsOf(id int32) *step.RankSteps {
-	k := slices.IndexFunc(c.ranks, func(r *rank) bool { return r.id == id })
-	if k < 0 || !c.stepped {
-		return nil
-	}
-	return &c.ranks[k].walk.RankSteps
-}
-
-// computer is the state of Compute.
-type computer struct {
+// Watch makes a report of rows that something else reads.
+type Watch struct {
 	header *event.Header
 	opt    Options
+	err    error
 
 	wholeTrace bool // the window is that of the trace
 	stepped    bool // the stream has steps
@@ -91,9 +83,8 @@ type computer struct {
 
 	canFollow bool // ranks may wait for the one that fetches requests
 
-	threads *threadWatch    // what they do as a whole
-	trace   *replay.Trace   // of the same rows, for what findings bring
-	marked  map[string]bool // names of forward-step markers, at the end
+	threads *threadWatch  // what they do as a whole
+	trace   *replay.Trace // of the same rows, for what findings bring
 
 	pinned map[site]int64 // of asynchronous copies that take long: those from or to pinned memory, less the pageable ones
 
@@ -118,64 +109,88 @@ type texts struct {
 	source  func(string) string
 }
 
-// newComputer prepares to read a stream with this header. It fails where columns are
-// missing that the report rests on, or an option says what it does not know.
+// NewWatch returns what watches the rows of a stream with this header. Close is to be called,
+// whatever becomes of the stream; it fails where columns are missing that the report rests on, or an
+// option says what it does not know.
 //
 // Of a stream without steps the window is the whole trace. Ranks are compared only where
 // steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
 // and a negative number for none.
-func newComputer(h *event.Header, opt Options) (*computer, error) {
-	c := &computer{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory)), pinned: map[site]int64{}}
-	c.trace = replay.New(h, c.store)
-	c.trace.Sample()
-	c.threads = newThreadWatch(h, c.store)
-	c.stepped = h.Isolation != nil && h.Isolation.Method != step.None
-	sites := idle.NewSites()
-	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
-	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
-	if c.stepped {
-		need |= event.StepCols
-		c.method = h.Isolation.Method
-		if expr := h.Isolation.Marker; expr != "" {
-			set, err := marker.Compile(expr)
-			if err != nil {
-				return nil, err
-			}
-			c.markers = set
-		}
-	}
-	if err := h.Require(need); err != nil {
-		return nil, err
-	}
-	switch opt.Window {
-	case "", WindowBenchmark:
-		c.wholeTrace = !c.stepped
-	case WindowTrace:
-		c.wholeTrace = true
-	default:
-		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
-	}
-	c.canFollow = canFollow(h)
-	c.compared = c.stepped && h.NumRanks() > 1
-	c.collective = c.compared || c.stepped && h.ClassRows(event.Allreduce) > 0
-	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
-	switch {
-	case opt.Top == 0:
-		c.opt.Top = DefaultTop
-	case opt.Top < 0:
-		c.opt.Top = 0
-	}
-	if opt.Source == nil {
-		c.source = func(string) string { return "" }
-	}
+func NewWatch(h *event.Header, opt Options) *Watch {
+	c := &Watch{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory)), pinned: map[site]int64{}}
+	c.opt.Top = max(cmp.Or(opt.Top, DefaultTop), 0)
 	if opt.Advice == nil {
 		c.opt.Advice = func(string) string { return "" }
 	}
-	return c, nil
+	c.trace = replay.New(h, c.store)
+	c.trace.Sample()
+	c.threads = newThreadWatch(h, c.store)
+	sites := idle.NewSites()
+	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
+	if opt.Source == nil {
+		c.source = func(string) string { return "" }
+	}
+	need := event.BaseCols &^ (1<<event.ColDomain | 1<<event.ColBytes)
+	if c.stepped = h.Isolation != nil && h.Isolation.Method != step.None; c.stepped {
+		need |= event.StepCols
+		c.method = h.Isolation.Method
+		if expr := h.Isolation.Marker; expr != "" {
+			c.markers, c.err = marker.Compile(expr)
+		}
+	}
+	if c.err == nil {
+		c.err = h.Require(need)
+	}
+	if c.err == nil && !slices.Contains([]string{"", WindowBenchmark, WindowTrace}, opt.Window) {
+		c.err = &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
+	}
+	c.wholeTrace = opt.Window == WindowTrace || !c.stepped
+	// Ranks may wait for the one that fetches requests where all are of one report: clocks of several
+	// are not the same to the microsecond.
+	c.canFollow = len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0
+	c.compared = c.stepped && h.NumRanks() > 1
+	c.collective = c.compared || c.stepped && h.ClassRows(event.Allreduce) > 0
+	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
+	return c
+}
+
+// Add observes a batch. It never fails: what goes wrong is the error of Close.
+func (c *Watch) Add(b *event.Batch) error {
+	if c.err == nil {
+		c.err = c.add(b)
+	}
+	return nil
+}
+
+// Close returns the report of all rows.
+func (c *Watch) Close() (*Report, error) {
+	defer c.store.Close()
+	if c.err != nil {
+		return nil, c.err
+	}
+	for _, r := range c.ranks {
+		r.seal()
+	}
+	c.threads.runs.Seal()
+	err := c.trace.Finish(func(id int32) *step.RankSteps {
+		k := slices.IndexFunc(c.ranks, func(r *rank) bool { return r.id == id })
+		if k < 0 || !c.stepped {
+			return nil
+		}
+		return &c.ranks[k].walk.RankSteps
+	})
+	if err != nil {
+		return nil, err
+	}
+	rep, err := c.report()
+	if err != nil {
+		return nil, err
+	}
+	return rep, idle.Kept(c.store)
 }
 
 // add hands the rows of a batch to their ranks, a run of one rank at a time.
-func (c *computer) add(b *event.Batch) error {
+func (c *Watch) add(b *event.Batch) error {
 	c.threads.Add(b)
 	if err := c.trace.Add(b); err != nil {
 		return err
@@ -192,7 +207,7 @@ func (c *computer) add(b *event.Batch) error {
 
 // rank returns the rank with the given number. A rank whose rows came long ago is
 // complete: its threads and launches are forgotten.
-func (c *computer) rank(id int32) *rank {
+func (c *Watch) rank(id int32) *rank {
 	if c.cur != nil && c.cur.id == id {
 		return c.cur
 	}

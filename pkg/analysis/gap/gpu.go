@@ -65,8 +65,11 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)
-		if !a.class.IsCollective() {
-			r.addOwn(a)
+		if class := a.class; !class.IsCollective() { // one that the rank runs by itself
+			if class < 0 || class > event.Other {
+				class = event.Other
+			}
+			r.own[class] += a.End - a.Start
 		}
 	}
 	if r.c.collective {

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -55,8 +56,11 @@ const blocking = 20_000
 // addRange observes an NVTX range.
 func (r *rank) addRange(b *event.Batch, i int) {
 	h := r.idle.Range(b, i)
-	if r.c.canFollow && h.Thread >= 0 && r.c.ranges.fetches(h.Name) {
-		r.fetch(r.thread(h.Thread), b.Start.Values[i], b.End.Values[i])
+	if r.c.canFollow && h.Thread >= 0 && r.c.ranges.of(h.Name).fetches {
+		of := r.thread(h.Thread)
+		if of.Fetches(b.End.Values[i]); of.launches {
+			r.waits[step.Following].Add(b.Start.Values[i], b.End.Values[i])
+		}
 	}
 	if h.Path < 0 && h.Thread >= 0 && h.Class != event.GIL && h.Class != event.GC {
 		r.thread(h.Thread).outer = h.Name + 1

@@ -17,7 +17,7 @@ import (
 // Only ranks that share collectives can be compared: of several groups the one that
 // straggler.Find takes. Why is asked only where the same ranks are late all the time: causes of
 // lateness that goes round would be those of nobody.
-func (c *computer) stragglerReport(views []*view) *straggler.Report {
+func (c *Watch) stragglerReport(views []*view) *straggler.Report {
 	var lanes []collective.Lane
 	var windows []straggler.Window
 	var of []*compared
@@ -39,7 +39,7 @@ func (c *computer) stragglerReport(views []*view) *straggler.Report {
 	if c.pipeline(res) {
 		res.Kind, res.Rank, res.Together, res.Reason = straggler.Unknown, -1, nil, "the ranks only send to one another, as the stages of a pipeline do, and these wait without any being late"
 	}
-	rep := res.Report(lanes, c.kernels.text)
+	rep := res.Report(lanes, c.kernels.Text)
 	late := res.Late()
 	if late == nil {
 		return rep
@@ -68,7 +68,7 @@ const maxSends = 2
 func (c *texts) pipeline(res *straggler.Result) bool {
 	n := 0
 	for _, name := range res.PerName {
-		if n += name.Count; !strings.Contains(c.kernels.text(name.Name), "SendRecv") {
+		if n += name.Count; !strings.Contains(c.kernels.Text(name.Name), "SendRecv") {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func (v *view) collectives() (l collective.Lane, ok bool) {
 		return l, false
 	}
 	log.Seal()
-	l = collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.text)
+	l = collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.Text)
 	l.Kind = func(k int32) int64 { return int64(v.walk.Steps.At(int(k)).Phase) }
 	return l, true
 }
@@ -104,10 +104,12 @@ func (v *view) collectives() (l collective.Lane, ok bool) {
 // class, in us.
 func (v *compared) kernelTimes() map[string]float64 {
 	var sums kernelTime
-	v.eachOwn(func(k int, own *kernelTime) {
-		for class, ns := range own {
-			if v.matched[k] {
-				sums[class] += ns
+	v.kept.Each(1<<(colOwn+numStepColumns)-1<<colOwn, func(rows spill.Rows) {
+		for i, k := range rows[spill.Key] {
+			if v.inWindow(int32(k)) && v.matched[k] {
+				for class := range sums {
+					sums[class] += rows[colOwn+class][i]
+				}
 			}
 		}
 	})
@@ -151,13 +153,6 @@ func (v *compared) idleTimes() map[string]float64 {
 	return times
 }
 
-// addCollective observes a kernel of class allreduce or comm of a step.
-func (r *rank) addCollective(a *activity) {
-	r.gpu.collectives.Collective(collective.Collective{
-		Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
-	})
-}
-
 // launchStep returns the step in which the collective of an activity was launched, where
 // steps are ranges of the host, and else in which it runs. (Where hosts run ahead, that
 // differs from rank to rank.) It never goes back.
@@ -180,28 +175,3 @@ const (
 	colOwn         = spill.Payload
 	numStepColumns = len(kernelTime{})
 )
-
-// eachOwn calls f with the times of the kernels that each step that counts ran by itself, by class.
-func (v *view) eachOwn(f func(k int, own *kernelTime)) {
-	v.kept.Each(1<<(colOwn+numStepColumns)-1<<colOwn, func(rows spill.Rows) {
-		for i, k := range rows[spill.Key] {
-			if !v.inWindow(int32(k)) {
-				continue
-			}
-			var own kernelTime
-			for class := range own {
-				own[class] = rows[colOwn+class][i]
-			}
-			f(int(k), &own)
-		}
-	})
-}
-
-// addOwn observes a kernel that a rank runs by itself.
-func (r *rank) addOwn(a *activity) {
-	class := a.class
-	if class < 0 || class > event.Other {
-		class = event.Other
-	}
-	r.own[class] += a.End - a.Start
-}

@@ -11,13 +11,14 @@ import (
 
 // patternReport looks for the layer in the steps that were kept: in steady steps,
 // else in context steps, which run eagerly where replays hide their kernels.
-func (c *computer) patternReport(views []*view) *layer.Report {
+func (c *Watch) patternReport(views []*view) *layer.Report {
+	stepped := slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
 	for _, of := range []string{steadySteps, contextSteps} {
 		kept := c.keptSteps(views, of)
-		if c.stepless(views) {
+		if !stepped {
 			of = layer.OfTrace
 		}
-		if p := layer.Make(kept, c.kernels.text, of); p != nil {
+		if p := layer.Make(kept, c.kernels.Text, of); p != nil {
 			p.Sentence = layerSentence(p)
 			return p
 		}
@@ -46,11 +47,6 @@ func layerSentence(p *layer.Report) string {
 		report.Micros(g.GapUs), g.Group, g.Class, g.First, g.Last, p.Repetitions, unit, report.Micros(g.GapUsPerStep), per)
 }
 
-// stepless reports whether no rank has steps.
-func (c *computer) stepless(views []*view) bool {
-	return !slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
-}
-
 // b2n is 1 for true, for counting.
 func b2n(b bool) int {
 	if b {
@@ -63,7 +59,7 @@ func b2n(b bool) int {
 // in their requests those with the most count.
 // Steps of all ranks are one sample of the model: with the same requests they run the same
 // kernels.
-func (c *computer) keptSteps(views []*view, of string) [][]layer.Sampled {
+func (c *Watch) keptSteps(views []*view, of string) [][]layer.Sampled {
 	var steps [][]layer.Sampled
 	gen := int64(-1)
 	for _, v := range views {

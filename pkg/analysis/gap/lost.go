@@ -54,48 +54,32 @@ func (a *awayThread) lose(before int64, of *event.Report, lost map[cpuOf][]stat.
 
 // lostCPUs returns that of the windows of views.
 // They are looked for where leaving the time out could bring what a finding brings at least.
-func (c *computer) lostCPUs(views []*view, window int64) (all lostCPUs) {
+func (c *Watch) lostCPUs(views []*view, window int64) (all lostCPUs) {
+	all.ran = map[who]int64{}
 	covers := map[*event.Report]map[int64]*cover{}
 	for at, spans := range c.lostSpans(views, int64(findings.Least*float64(window))) {
 		if covers[at.report] == nil {
 			covers[at.report] = map[int64]*cover{}
 		}
 		covers[at.report][at.cpu] = newCover(spans)
-		for _, s := range spans {
-			all.ns += s.Len()
-		}
+		all.ns += stat.Length(spans)
 	}
 	if all.ns == 0 {
 		return all
 	}
-	all.ran = map[who]int64{}
-	type seenThread struct {
-		lost map[int64]*cover // by CPU of its machine
-		end  int64            // of its last run
-		ran  int64
-	}
-	threads := make([]seenThread, len(c.threads.list))
-	for k, of := range c.threads.list {
-		if of != idleTask {
-			threads[k].lost = covers[c.machine(of.rank)]
-		}
-	}
+	ends := make([]int64, len(c.threads.list)) // of the last runs: two at a time are one
 	c.threads.runs.Each(spill.Columns(runFrom, runTo, runCPU), func(rows spill.Rows) {
 		for i, thread := range rows[spill.Key] {
-			t := &threads[thread]
-			if on := t.lost[rows[runCPU][i]]; on != nil {
-				run := stat.Span{From: max(rows[runFrom][i], t.end), To: rows[runTo][i]} // two at a time are one
-				if run.Len() > 0 {
-					t.end, t.ran = run.To, t.ran+on.within(run)
+			of := c.threads.list[thread]
+			on := covers[c.machine(of.rank)][rows[runCPU][i]]
+			if run := (stat.Span{From: max(rows[runFrom][i], ends[thread]), To: rows[runTo][i]}); on != nil && of != idleTask && run.Len() > 0 {
+				ends[thread] = run.To
+				if ns := on.within(run); ns > 0 {
+					all.ran[of] += ns
 				}
 			}
 		}
 	})
-	for k := range threads {
-		if ns := threads[k].ran; ns > 0 {
-			all.ran[c.threads.list[k]] = ns
-		}
-	}
 	return all
 }
 
@@ -103,7 +87,7 @@ func (c *computer) lostCPUs(views []*view, window int64) (all lostCPUs) {
 var idleTask = who{noRank, 0}
 
 // lostSpans returns when launching threads had lost each CPU, nil for less than least ns.
-func (c *computer) lostSpans(views []*view, least int64) map[cpuOf][]stat.Span {
+func (c *Watch) lostSpans(views []*view, least int64) map[cpuOf][]stat.Span {
 	away, lost, ns := map[int64]*awayThread{}, map[cpuOf][]stat.Span{}, int64(0)
 	for _, v := range views {
 		v.idle.EachSpan(func(slice int, thread, from, to int64, lost bool) {
@@ -140,7 +124,7 @@ func (c *computer) lostSpans(views []*view, least int64) map[cpuOf][]stat.Span {
 
 // machine returns the report that stands for the machine of a rank's threads, nil where nobody
 // knows which one that is.
-func (c *computer) machine(rank int32) *event.Report {
+func (c *Watch) machine(rank int32) *event.Report {
 	if len(c.header.Reports) == 1 {
 		return &c.header.Reports[0]
 	}

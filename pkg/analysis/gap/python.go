@@ -86,8 +86,7 @@ func (i *Idle) pythonTable(s *report.Section) {
 		return
 	}
 	t := s.Table("Python lines the launching threads were on",
-		report.Column{Title: "line", Kind: report.Names}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
-		report.Column{Title: "per step", Kind: report.Duration, Minor: 1, Adds: true}, report.Column{Title: "samples", Kind: report.Count, Minor: 2, Adds: true})
+		report.Columns("line: names, share: ratio adds, per step: duration adds 1, samples: count adds 2")...)
 	t.Top = maxRows
 	for _, l := range i.Python {
 		t.Row(report.Str(l.Line), report.Num(l.Share), report.Opt(perStep(l.Us, i.Steps)), report.Num(float64(l.Samples)))

@@ -19,7 +19,7 @@ const (
 // rank is what is known of one rank after the rows so far. It is a
 // step.Accumulator.
 type rank struct {
-	c       *computer
+	c       *Watch
 	id      int32
 	lastRow int64 // number of its last row among all rows of the stream
 	sealed  bool
@@ -75,8 +75,11 @@ type layers struct{ steady, context layer.Keeper }
 
 // newRank begins a rank, when its first row comes.
 // What only a comparison of ranks asks for, or an answer per step, is not kept without.
-func newRank(c *computer, id int32) *rank {
-	r := &rank{c: c, id: id, binned: newBinned(), kept: c.store.NewLog(numStepColumns, 0)}
+func newRank(c *Watch, id int32) *rank {
+	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
+	for k := range 4 { // the bins of no step, see binOf
+		r.bins = append(r.bins, &bin{scope: scope{int32(outside - k>>1), noPhase, k&1 == 1}})
+	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
 		Why: true, Stacks: true, Waits: c.header.Rows(event.Run) > 0, OSCalls: c.header.Records(event.OS, id), Store: c.store,
@@ -116,7 +119,9 @@ func (r *rank) End(s step.Slice, t int64) {
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
 		for _, d := range r.gpus {
-			d.pause()
+			for _, s := range d.streams { // no gap reaches over that
+				s.end = none
+			}
 		}
 	}
 }
@@ -126,7 +131,12 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := r.walk.Steps.Last()
 	if int(s.Segment) == len(r.layers) {
 		r.layers = append(r.layers, layers{})
-		r.beginSegment(s.Start)
+		r.began = s.Start // what was before it explains no wait in it
+		for _, d := range r.gpus {
+			if d.collectives != nil {
+				d.collectives.Segment(s.Start)
+			}
+		}
 	}
 	if k == 0 { // what was launched before counts for no step
 		r.marked = false

@@ -12,7 +12,7 @@ import (
 
 // record is the command that records what host threads do, "" where that takes another profiler
 // than the one that recorded.
-func (c *computer) record() string {
+func (c *Watch) record() string {
 	if c.header.Platform() == event.AMD {
 		return report.ROCm
 	}
@@ -22,17 +22,9 @@ func (c *computer) record() string {
 	return report.CaptureCommand(report.CaptureOptions{Host: true})
 }
 
-// with says what the command records with, and what becomes of it.
-func (i *Idle) with() string {
-	if i.Record == report.ROCm {
-		return report.ROCmName
-	}
-	return "record with Nsight Systems"
-}
-
 // nameless reports whether the largest part of the idle time is in nothing but a forward step, or
 // in nothing at all.
-func (i *Idle) nameless(c *computer) bool {
+func (i *Idle) nameless(c *Watch) bool {
 	if len(i.Causes) == 0 {
 		return false
 	}
@@ -42,12 +34,12 @@ func (i *Idle) nameless(c *computer) bool {
 	}
 	// Digits of names are folded; the first step, which is none, has no step's class.
 	_, step := marker.Parse(strings.ReplaceAll(cause, "#", "0"))
-	return step || c.markerNames()[cause]
+	return step || c.isMarker(cause)
 }
 
 // unrecorded says what is not known of host threads on which GPUs waited; bare says that
 // none of the samples of them has a stack.
-func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
+func (c *Watch) unrecorded(views []*view, bare bool) []idle.Missing {
 	var ranks []int32
 	for _, v := range views {
 		ranks = append(ranks, v.id)
@@ -58,7 +50,11 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 	} else if bare {
 		missing = append(missing, idle.Missing{What: "which functions threads ran (the export has no stacks of its samples)", Option: "--sample=process-tree"})
 	}
-	if !slices.ContainsFunc(c.ranges.list(), func(name string) bool { return marker.GILStateOf(name) != marker.NoGIL }) {
+	gil := false
+	for id := range int32(c.ranges.Len()) {
+		gil = gil || marker.GILStateOf(c.ranges.Text(id)) != marker.NoGIL
+	}
+	if !gil {
 		missing = append(missing, idle.Missing{What: "waits for Python's GIL", Option: "-t python-gil"})
 	}
 	if !c.byNsys() {
@@ -71,9 +67,4 @@ func (c *computer) unrecorded(views []*view, bare bool) []idle.Missing {
 
 // byNsys reports whether nsys made the recording, as far as is known: what it records more is no
 // option of other profilers.
-func (c *computer) byNsys() bool { return slices.Contains([]string{"", "nsys"}, c.header.Source()) }
-
-// waitsForHost reports whether GPUs waited for a host thread at all.
-func (rep *Report) waitsForHost() bool {
-	return slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() })
-}
+func (c *Watch) byNsys() bool { return slices.Contains([]string{"", "nsys"}, c.header.Source()) }

@@ -15,7 +15,7 @@ const maxSeries = 8
 
 // seriesReport adds the steps that count up by time and by rank, idle time by the causes
 // that are shown and all others; nil where there are no steps.
-func (c *computer) seriesReport(views []*view, causes []Cause) *timeline.Series {
+func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 	var shown []string
 	for _, cause := range causes[:min(maxSeries, len(causes))] {
 		shown = append(shown, cause.Cause)

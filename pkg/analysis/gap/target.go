@@ -31,7 +31,7 @@ func targetOf(f *findings.Finding) string {
 	if f == nil || f.Pattern == lowLoad {
 		return ""
 	}
-	return cmp.Or(text(f.Source), innermost(text(f.Path)), text(f.Site), f.Target)
+	return cmp.Or(text(f.Source), findings.Innermost(text(f.Path)), text(f.Site), f.Target)
 }
 
 // lowLoad is the pattern of waiting for requests.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -39,35 +40,31 @@ type threadWatch struct {
 	runs      *spill.Log // on known CPUs, by that number
 	last      *watchedThread
 	lastWho   who
+	asks      [2]event.Memo[bool] // whether calls of a name ask whether there is something, and come back: of the system, of CUDA
 }
 
 // threadGroup is what is known of the threads of a rank, or of all processes without a GPU.
 type threadGroup struct {
 	stops []threadStop // by the end, nearly
-	in    timeSpan     // what counts
+	in    stat.Span    // what counts
 }
 
-// threadStop is a time in which a thread was off its CPU in no call, in ns.
-type threadStop struct {
-	From, To int64
-	Thread   int64
-}
+// threadStop is when a thread came back that was off its CPU in no call, in ns.
+type threadStop struct{ at, thread int64 }
 
 // watchedThread is what is known of one.
 type watchedThread struct {
 	process  *threadGroup
 	number   int64
 	ran      int64
-	run      timeSpan // the last on a CPU
-	call     timeSpan // the call that ends last
-	poll     timeSpan // the last call that asks whether there is something, and comes back
+	run      stat.Span // the last on a CPU
+	call     stat.Span // the call that ends last
+	poll     stat.Span // the last call that asks whether there is something, and comes back
 	polled   int64
 	polls    map[string]int64 // time in these, by name
 	pollName string
 	launches bool
 }
-
-type timeSpan struct{ from, to int64 }
 
 // newThreadWatch begins to watch a run. It watches nothing where the recording has no runs of threads.
 func newThreadWatch(h *event.Header, store *spill.Store) *threadWatch {
@@ -93,25 +90,23 @@ func (w *threadWatch) Add(b *event.Batch) {
 					w.runs.Add(t.number, b.Start.Values[i], b.End.Values[i], int64(cpu))
 				}
 			}
-			at := timeSpan{max(b.Start.Values[i], t.process.in.from), min(b.End.Values[i], t.process.in.to)}
-			if at.from >= at.to || !known {
+			at := stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}.Clip(t.process.in)
+			if at.Len() == 0 || !known {
 				continue
 			}
 			switch kind {
 			case event.Run:
 				t.on(at, id)
 			case event.OS:
-				t.in(at, rowName(b, i), cudaname.Asks(rowName(b, i)))
+				t.in(at, b, i, w.asks[0].Of(&b.Name, i, func(name []byte) bool { return cudaname.Asks(string(name)) }))
 			default:
 				class, _ := b.Class.Get(i)
 				t.launches = t.launches || class == event.Launch || class == event.GraphLaunch
-				t.in(at, rowName(b, i), cudaname.EffectOf(rowName(b, i))&cudaname.Polls != 0)
+				t.in(at, b, i, w.asks[1].Of(&b.Name, i, func(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.Polls != 0 }))
 			}
 		}
 	}
 }
-
-func rowName(b *event.Batch, i int) string { return string(b.Name.Get(i)) }
 
 // thread returns the thread of row i.
 func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
@@ -139,38 +134,37 @@ func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
 }
 
 // on observes that the thread is on a CPU.
-func (t *watchedThread) on(at timeSpan, id int64) {
-	at.from = max(at.from, t.run.to)
-	if at.from >= at.to {
+func (t *watchedThread) on(at stat.Span, id int64) {
+	at.From = max(at.From, t.run.To)
+	if at.Len() == 0 {
 		return
 	}
 	// Off its CPU in no call: what covers the middle is why it is off.
-	if off := (timeSpan{t.run.to, at.from}); t.run.to > 0 && off.to-off.from >= minStop && len(t.process.stops) < maxStops {
-		if mid := off.from + (off.to-off.from)/2; t.call.from > mid || t.call.to < mid {
-			t.process.stops = append(t.process.stops, threadStop{off.from, off.to, id})
+	if off := (stat.Span{From: t.run.To, To: at.From}); t.run.To > 0 && off.Len() >= minStop && len(t.process.stops) < maxStops {
+		if mid := off.From + off.Len()/2; t.call.From > mid || t.call.To < mid {
+			t.process.stops = append(t.process.stops, threadStop{off.To, id})
 		}
 	}
-	t.ran += at.to - at.from
+	t.ran += at.Len()
 	t.run = at
 	t.asked(at, t.poll)
 }
 
-// in observes a call; polls reports whether it is one that asks and comes back, where it is on a CPU.
-func (t *watchedThread) in(at timeSpan, name string, polls bool) {
-	if at.to > t.call.to {
+// in observes a call, of row i; polls reports whether it is one that asks and comes back, where it is on a CPU.
+func (t *watchedThread) in(at stat.Span, b *event.Batch, i int, polls bool) {
+	if at.To > t.call.To {
 		t.call = at
 	}
-	if !polls {
-		return
+	if polls {
+		at.From = max(at.From, t.poll.To)
+		t.poll, t.pollName = at, string(b.Name.Get(i))
+		t.asked(t.run, at)
 	}
-	at.from = max(at.from, t.poll.to)
-	t.poll, t.pollName = at, name
-	t.asked(t.run, at)
 }
 
 // asked adds the time that the thread was on a CPU in a call that asks.
-func (t *watchedThread) asked(run, poll timeSpan) {
-	if ns := min(run.to, poll.to) - max(run.from, poll.from); ns > 0 {
+func (t *watchedThread) asked(run, poll stat.Span) {
+	if ns := run.Clip(poll).Len(); ns > 0 {
 		t.polled += ns
 		t.polls[t.pollName] += ns
 	}
@@ -226,12 +220,12 @@ func (w *threadWatch) quota() string {
 
 // limitOf says what makes stops, nil where nothing does in periods.
 func limitOf(stops []threadStop) *cpuLimit {
-	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.To, b.To) })
+	slices.SortFunc(stops, func(a, b threadStop) int { return cmp.Compare(a.at, b.at) })
 	// Threads that come back together are one instant of the test.
 	var ends []int64
 	for _, s := range stops {
-		if n := len(ends); n == 0 || s.To-ends[n-1] >= minStop {
-			ends = append(ends, s.To)
+		if n := len(ends); n == 0 || s.at-ends[n-1] >= minStop {
+			ends = append(ends, s.at)
 		}
 	}
 	phase, ok := together(ends)
@@ -243,7 +237,7 @@ func limitOf(stops []threadStop) *cpuLimit {
 		periods[(t-phase+quotaPeriod/2)/quotaPeriod] = true
 	}
 	for _, s := range stops {
-		threads[s.Thread] = true
+		threads[s.thread] = true
 	}
 	return &cpuLimit{Periods: len(periods), Threads: len(threads)}
 }
@@ -279,10 +273,10 @@ func (b *busyThread) spins() bool { return b.Asking >= spinning }
 func (w *threadWatch) busy() (all []busyThread) {
 	for of, t := range w.threads {
 		in := t.process.in
-		if t.ran == 0 || in.from == math.MinInt64 {
+		if t.ran == 0 || in.From == math.MinInt64 {
 			continue
 		}
-		whole := float64(in.to - in.from)
+		whole := float64(in.Len())
 		b := busyThread{who: of, Share: float64(t.ran) / whole, Asking: float64(t.polled) / whole, Launches: t.launches}
 		for name, ns := range t.polls {
 			if b.Call == "" || ns > t.polls[b.Call] || ns == t.polls[b.Call] && name < b.Call {
@@ -299,18 +293,18 @@ func (w *threadWatch) busy() (all []busyThread) {
 	return all
 }
 
-// timeSpan is that of the GPU work of a rank's report, of all reports for noRank: before it engines
+// stat.Span is that of the GPU work of a rank's report, of all reports for noRank: before it engines
 // load and compile, which keeps threads busy. Without any work it is all time.
-func (w *threadWatch) span(rank int32) timeSpan {
-	all := timeSpan{math.MaxInt64, math.MinInt64}
+func (w *threadWatch) span(rank int32) stat.Span {
+	all := stat.Span{From: math.MaxInt64, To: math.MinInt64}
 	for i := range w.header.Reports {
 		r := &w.header.Reports[i]
 		if r.GPUStart != nil && r.GPUEnd != nil && (rank == noRank || slices.Contains(r.Ranks, rank)) {
-			all = timeSpan{min(all.from, *r.GPUStart), max(all.to, *r.GPUEnd)}
+			all = stat.Span{From: min(all.From, *r.GPUStart), To: max(all.To, *r.GPUEnd)}
 		}
 	}
-	if all.from >= all.to {
-		return timeSpan{math.MinInt64, math.MaxInt64}
+	if all.Len() == 0 {
+		return stat.Span{From: math.MinInt64, To: math.MaxInt64}
 	}
 	return all
 }

@@ -23,7 +23,7 @@ type view struct {
 
 // views returns the ranks that have a window, in order.
 // Without a benchmark segment all of a rank's segments count, with the time between them.
-func (c *computer) views() []*view {
+func (c *Watch) views() []*view {
 	var all []*view
 	for _, r := range c.ranks {
 		v := &view{rank: r, only: int32(r.walk.Benchmark())}

@@ -8,9 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
-	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/report"
-	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -51,17 +49,9 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	case a.Kind != event.Kernel || !a.class.IsCollective():
 		d.collectives.Work(a.Start, a.End)
 	case inStep && r.walk.Steps.Len() > 0:
-		r.addCollective(a)
-	}
-}
-
-// beginSegment observes that a segment begins at t: what was before it explains no wait in it.
-func (r *rank) beginSegment(t int64) {
-	r.began = t
-	for _, d := range r.gpus {
-		if d.collectives != nil {
-			d.collectives.Segment(t)
-		}
+		d.collectives.Collective(collective.Collective{
+			Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
+		})
 	}
 }
 
@@ -176,14 +166,6 @@ func (c *texts) waitCause(k collective.Key) string {
 	return c.sites.CauseName(idle.Key(k))
 }
 
-// stacks returns the waits as stacks, which add up to them, in ns.
-func (w *waitSums) stacks(c *texts) (stacks []figure.Stack) {
-	for of, ns := range w.parts {
-		stacks = append(stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
-	}
-	return stacks
-}
-
 // text says how long GPUs wait in collectives, "" where that is not worth a word.
 func (w *Waits) text() string {
 	if w == nil || w.Share < negligible {
@@ -201,9 +183,7 @@ func (w *Waits) table(s *report.Section) {
 	if w.text() == "" {
 		return
 	}
-	t := s.Table("Waits in collectives, by what the late rank is doing", report.Column{Title: "cause", Kind: report.Names},
-		report.Column{Title: "per step", Kind: report.Duration, Adds: true}, report.Column{Title: "share", Kind: report.Ratio, Adds: true},
-		report.Column{Title: "total", Kind: report.Duration, Minor: 1, Adds: true})
+	t := s.Table("Waits in collectives, by what the late rank is doing", report.Columns("cause: names, per step: duration adds, share: ratio adds, total: duration adds 1")...)
 	t.Top = maxRows
 	for _, c := range w.Causes {
 		t.Row(report.Str(c.Cause), report.Opt(c.UsPerStep), report.Num(c.Share), report.Num(c.Us))

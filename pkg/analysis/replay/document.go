@@ -56,11 +56,7 @@ func (p *Prediction) label() string {
 
 // table is the scenarios.
 func (r *Report) table(s *report.Section) {
-	t := s.Table("", report.Column{Title: "change", Kind: report.Names}, report.Column{Title: "step", Kind: report.Duration},
-		report.Column{Title: "gain", Kind: report.Duration}, report.Column{Title: "gain/step", Kind: report.Ratio},
-		report.Column{Title: "95 % interval of the gain", Kind: report.Duration, Minor: 1}, report.Column{Title: "waits kept", Kind: report.Duration, Minor: 2},
-		report.Column{Title: "event before", Kind: report.Duration, Minor: 2},
-		report.Column{Title: "tokens/s per rank", Kind: report.Figure, Minor: 3})
+	t := s.Table("", report.Columns("change: names, step: duration, gain: duration, gain/step: ratio, 95 % interval of the gain: duration 1, waits kept: duration 2, event before: duration 2, tokens/s per rank: figure 3")...)
 	t.OneUnit = true
 	for i := range r.Scenarios {
 		p := &r.Scenarios[i]
@@ -77,7 +73,7 @@ func (r *Report) waterfall(s *report.Section) {
 	p := &figure.Bars{Series: []figure.Series{{Name: "a step", Color: figure.Busy}, {Name: "gone", Color: figure.Other}}, Named: true}
 	now := report.Micros(r.StepUs)
 	p.Rows = append(p.Rows, figure.Bar{Label: "now", Parts: []float64{r.StepUs, 0}, Text: now})
-	t := &report.Table{Columns: []report.Column{{Title: "change", Kind: report.Names}, {Title: "step", Kind: report.Duration}, {Title: "gain", Kind: report.Duration}}}
+	t := &report.Table{Columns: report.Columns("change: names, step: duration, gain: duration")}
 	for i := range r.Scenarios {
 		one := &r.Scenarios[i]
 		bar := figure.Bar{Label: one.label(), Parts: []float64{one.StepUs, max(0, one.GainUs)}, Text: report.Micros(one.StepUs)}
