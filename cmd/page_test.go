@@ -104,7 +104,7 @@ const (
 
 var gapsFigures = []string{
 	"Steps over time: GPU work, idle time by cause and waits in collectives", "Ranks compared: GPU work, idle time by cause and waits in collectives", "Time idle or waiting by rank, phase, cause, and where it arises",
-	medianStep, contextStep, slowest, nextSlowest, "Time in gaps by their length", "The repeated unit", "Lateness per rank and step",
+	medianStep, contextStep, slowest, nextSlowest,
 }
 
 // TestPagesInBrowser opens the pages of all reports in Chromium.

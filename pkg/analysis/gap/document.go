@@ -298,10 +298,9 @@ func (rep *Report) gaps(s *report.Section) {
 		s.Say("There are none.")
 		return
 	}
-	s.Say("%s The typical source is a rule of thumb by length; for the actual cause see Idle time by cause.", g.largest())
-	t := &report.Table{Columns: report.Columns("gap: right, count: count, total: duration, share: ratio, typical source: 1")}
-	title, alt, plot := g.bucketsFigure()
-	s.Figure(title, alt, plot, t)
+	most := slices.MaxFunc(g.Buckets, func(a, b Bucket) int { return cmp.Compare(a.Ns, b.Ns) })
+	s.Say("Gaps of %s hold the largest share of the time in gaps, %s. The typical source is a rule of thumb by length; for the actual cause see Idle time by cause.", most.name(), report.Percent(most.Share))
+	t := s.Table("", report.Columns("gap: right, count: count, total: duration, share: ratio, typical source: 1")...)
 	for _, b := range g.Buckets {
 		t.Row(report.Str(b.name()), report.Int(b.Count), report.Num(b.TotalUs), report.Num(b.Share), report.Str(b.Source))
 	}

@@ -77,9 +77,7 @@ func (rep *Report) pattern(s *report.Section) {
 		}
 		t.Row(report.Str(g.Group), report.Str(kernels), report.Str(g.Class), report.Num(g.GapUs), report.Num(g.GapUsPerStep), report.Num(g.Share), report.Str(g.Priority))
 	}
-	t = &report.Table{Title: "Kernels of the unit", Columns: report.Columns("#: count, kernel: names, class: 2, gap before: duration, duration: duration, variants: count 1")}
-	title, alt, plot := rep.unitFigure()
-	s.Figure(title, alt, plot, t)
+	t = s.Table("Kernels of the unit", report.Columns("#: count, kernel: names, class: 2, gap before: duration, duration: duration, variants: count 1")...)
 	for _, k := range p.Kernels {
 		t.Row(report.Int(k.Index), report.Str(k.Name), report.Str(k.Class), report.Num(k.GapUs), report.Num(k.Us), report.Int(k.Variants))
 	}
@@ -114,9 +112,7 @@ func (rep *Report) straggler(s *report.Section) {
 		clocks = fmt.Sprintf("The clocks of the ranks agree to within %s: arrivals closer than that count as simultaneous", report.Micros(t.ClockErrorUs))
 	}
 	s.Say("%d collectives in %d steps were matched. %s.", t.Matched, t.Steps, clocks)
-	ranks := &report.Table{Columns: report.Columns("rank: count, straggler: ratio, late per step: duration, waits per step: duration, transfer per step: duration 2, clock offset: duration 1")}
-	title, alt, plot := lateFigure(rep)
-	s.Figure(title, alt, plot, ranks)
+	ranks := s.Table("", report.Columns("rank: count, straggler: ratio, late per step: duration, waits per step: duration, transfer per step: duration 2, clock offset: duration 1")...)
 	for _, r := range t.Ranks {
 		ranks.Row(report.Int(r.Rank), report.Num(r.ShareOfSteps), report.Num(r.LateUs), report.Num(r.WaitUs), report.Num(r.TransferUs), report.Num(r.OffsetUs))
 	}

@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"cmp"
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
@@ -37,9 +36,6 @@ const noNumber = -1
 // launches than can be waiting.
 const maxRanges = 16384
 
-// known is how many ranges there have been.
-func (e *edges) known() int { return e.dropped + len(e.ranges) }
-
 // gpuEdge is what is known of the steps of one GPU.
 type gpuEdge struct {
 	seen    []bool // by id of a marker: an activity launched during it was seen
@@ -49,24 +45,21 @@ type gpuEdge struct {
 	gap     []attribution
 }
 
-func newEdges(opt Options) edges {
-	set := cmp.Or(opt.Markers, marker.Presets)
-	return edges{set: set, custom: opt.Markers != nil, longest: opt.Method == "allreduce", rows: opt.Method == "allreduce" || opt.Method == "graph", stepEnd: never}
-}
-
 // marked reports whether markers decide.
 func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
 // marker observes a marker range, or a range that may be one of the user's.
 func (e *edges) marker(start, end int64, text []byte) {
-	if e.custom && !e.isMarker(text) {
-		return
+	if e.custom {
+		if _, ok := e.set.Parse(string(text)); !ok {
+			return
+		}
 	}
 	if n := len(e.ranges); n >= maxRanges+maxRanges/8 {
 		e.ranges = append(e.ranges[:0], e.ranges[n-maxRanges:]...)
 		e.dropped += n - maxRanges
 	}
-	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(e.known())}
+	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(e.dropped + len(e.ranges))}
 	if n := len(e.ranges); n > 0 {
 		last := &e.ranges[n-1]
 		m.maxEnd = max(end, last.maxEnd)
@@ -88,12 +81,6 @@ func (e *edges) merge(m *markerRange) {
 			return
 		}
 	}
-}
-
-// isMarker reports whether a range is one of the user's markers.
-func (e *edges) isMarker(text []byte) bool {
-	_, ok := e.set.Parse(string(text))
-	return ok
 }
 
 // number returns the number of the step that a marker is of.

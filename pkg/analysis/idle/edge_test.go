@@ -1,6 +1,7 @@
 package idle
 
 import (
+	"github.com/hostbound/hostbound/pkg/names/marker"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
@@ -96,7 +97,7 @@ func TestInterStepWithoutMarkers(t *testing.T) {
 // However many markers come, the last ones are remembered, and each is seen once.
 func TestRangesForgotten(t *testing.T) {
 	const waiting = maxRanges / 2 // launches
-	e := newEdges(Options{})
+	e := edges{set: marker.Presets}
 	var l gpuEdge
 	for k := range int64(3 * maxRanges) {
 		if e.marker(1e6*k, 1e6*k+900_000, []byte("step")); k < waiting {

@@ -2,8 +2,8 @@ package idle
 
 // hosts are the threads of the rank's process.
 type hosts struct {
-	state   func(at int64) *HostState // of a thread that begins then, nil where nobody asks why they do not go on
-	divide  func(State, Why) State
+	divide  func(State, Why) State // nil where nobody asks why they do not go on
+	calls   bool                   // of the system's libraries were recorded
 	threads []*hostThread
 	byID    map[int64]*hostThread
 	last    *hostThread    // of the last host row
@@ -35,16 +35,6 @@ type threadNumber struct {
 	launches bool
 }
 
-// newHosts returns no threads.
-func newHosts(sites *Sites, opt Options) hosts {
-	s := hosts{byID: map[int64]*hostThread{}}
-	if opt.Why {
-		s.state = func(at int64) *HostState { return NewHostState(at, opt.OSCalls) }
-		s.divide = func(state State, why Why) State { return State(sites.divide(Key(state), why)) }
-	}
-	return s
-}
-
 // hostThread returns the thread with the given number, of which a row starts at t that is
 // not of kind run.
 func (s *hosts) hostThread(id, t int64) *hostThread {
@@ -68,8 +58,8 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	h := s.byID[id]
 	if h == nil {
 		h = &hostThread{Thread: *NewThread(t), id: id, number: int32(len(s.threads)), quiet: quiet}
-		if s.state != nil {
-			h.Host, h.Divide = s.state(t), s.divide
+		if s.divide != nil {
+			h.Host, h.Divide = NewHostState(t, s.calls), s.divide
 		}
 		s.byID[id] = h
 		s.threads = append(s.threads, h)
@@ -94,14 +84,6 @@ func (s *hosts) numStates() (n int) {
 		n += h.Len()
 	}
 	return n
-}
-
-// seal observes the end of the rows, and lets go of all but numbers.
-func (s *hosts) seal() {
-	for _, h := range s.threads {
-		s.numbers = append(s.numbers, threadNumber{h.id, h.launches})
-	}
-	s.threads, s.byID, s.last, s.before = nil, nil, nil, nil
 }
 
 // keepTime keeps what the launching threads did in the open slice, k, that ends at a time.

@@ -34,7 +34,10 @@
 
 package idle
 
-import "github.com/hostbound/hostbound/pkg/names/cudaname"
+import (
+	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // Why is why a thread did not go on.
 type Why int32
@@ -109,31 +112,15 @@ func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 // be ready for one.
 func (w Why) MayWait() bool { return !w.OnCPU() && !w.Lost() }
 
-// forOthers are the classes of calls in which a thread goes on when another one, or another
-// process, has done something, by their index in cudaname.OSClasses.
-var forOthers = func() (is [maxClasses]bool) {
-	for k, class := range cudaname.OSClasses {
-		is[k] = class == cudaname.Wait || class == cudaname.IO || class == cudaname.Join
-	}
-	return is
-}()
-
-// ForOthers reports whether the thread is blocked until another one has done something.
-func (w Why) ForOthers() bool { return w >= Blocked && w < Preempted && forOthers[w-Blocked] }
+// ForOthers reports whether the thread is blocked until another one, or another process, has done
+// something.
+func (w Why) ForOthers() bool {
+	class := event.Class(w-Blocked) + event.OSLock
+	return class == event.OSWait || class == event.OSIO || class == event.OSJoin
+}
 
 // InCall reports whether the thread is inside a call of the system's libraries.
 func (w Why) InCall() bool { return w >= Blocked }
-
-// Overhead is what holds a thread up that is not its own.
-type Overhead int
-
-// The overheads, in the order in which they are asked for.
-const (
-	ByProfiler Overhead = iota
-	ByFullQueue
-	ByLoad
-	overheads
-)
 
 // CUDA is which CUDA call a thread is in.
 type CUDA int
@@ -148,11 +135,11 @@ const (
 // HostState is what is known of a thread. All its spans come in the order of their start, of
 // equal starts the longer first.
 type HostState struct {
-	held  [overheads]int64 // the latest end of each
-	calls []call           // that are open; those that ended are dropped when they are met
-	ran   bool             // a run was seen
-	known bool             // of the last run
-	end   int64            // of the last run
+	held  [event.Load - event.ByProfiler + 1]int64 // the latest end of each overhead
+	calls []call                                   // that are open; those that ended are dropped when they are met
+	ran   bool                                     // a run was seen
+	known bool                                     // of the last run
+	end   int64                                    // of the last run
 
 	silent   bool // calls were not recorded
 	observed bool // anything was observed
@@ -160,23 +147,28 @@ type HostState struct {
 
 // call is an open call of the system's libraries.
 type call struct {
-	end         int64
-	class, name int32
-	off         Why // of the class where the thread is off its CPU: Blocked or Preempted
+	end     int64
+	name    int32
+	in, off Why // of the class where it is not known whether the thread is on a CPU, and where it is off it
 }
 
 // NewHostState returns a thread of which nothing is known before time at; calls reports whether calls
 // of the system's libraries were recorded in its process.
 func NewHostState(at int64, calls bool) *HostState {
-	return &HostState{held: [overheads]int64{at, at, at}, silent: !calls}
+	return &HostState{held: [...]int64{at, at, at}, silent: !calls}
 }
 
-// Hold observes a stretch in which an overhead holds the thread up.
-func (h *HostState) Hold(by Overhead, end int64) { h.held[by], h.observed = max(h.held[by], end), true }
+// Hold observes a stretch in which an overhead may hold the thread up; those of other classes do not.
+func (h *HostState) Hold(class event.Class, end int64) {
+	if event.ByProfiler <= class && class <= event.Load {
+		by := class - event.ByProfiler
+		h.held[by], h.observed = max(h.held[by], end), true
+	}
+}
 
-// Call observes a call of the system's libraries, of the class with an index in
-// cudaname.OSClasses, and the number of its name; waits reports whether it may wait.
-func (h *HostState) Call(start, end int64, class, name int32, waits bool) {
+// Call observes a call of the system's libraries, of a class, and the number of its name; waits
+// reports whether it may wait.
+func (h *HostState) Call(start, end int64, of event.Class, name int32, waits bool) {
 	if end <= start {
 		return
 	}
@@ -184,11 +176,14 @@ func (h *HostState) Call(start, end int64, class, name int32, waits bool) {
 	for n > 0 && h.calls[n-1].end <= end { // This one hides it from here on.
 		n--
 	}
-	off := Preempted
+	class, off := Why(len(cudaname.OSClasses)-1), Preempted
+	if event.OSLock <= of && of <= event.OSFile { // which are in the order of OSClasses
+		class = Why(of - event.OSLock)
+	}
 	if waits {
 		off = Blocked
 	}
-	h.calls, h.observed = append(h.calls[:n], call{end, class, name, off + Why(class)}), true
+	h.calls, h.observed = append(h.calls[:n], call{end, name, In + class, off + class}), true
 }
 
 // Run observes a stretch in which the thread is on a CPU, or, where known is not set,
@@ -216,7 +211,7 @@ func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
 		case on:
 			return Call + Why(c.name), limit
 		}
-		return In + Why(c.class), limit
+		return c.in, limit
 	}
 	switch {
 	case off && in != NoCall:

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"cmp"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -59,11 +60,11 @@ func hostAt(rows []row, t int64) Why {
 	}
 	off = off && ran
 	switch {
-	case held[ByProfiler]:
+	case held[0]:
 		return Profiler
-	case held[ByFullQueue]:
+	case held[1]:
 		return QueueFull
-	case held[ByLoad]:
+	case held[2]:
 		return Load
 	case off && inside != nil && !inside.waits():
 		return Preempted + Why(inside.class)
@@ -130,9 +131,9 @@ func TestHost(t *testing.T) {
 			advance(r.start)
 			switch r.what {
 			case 0, 1, 2:
-				h.Hold(Overhead(r.what), r.end)
+				h.Hold(event.ByProfiler+event.Class(r.what), r.end)
 			case 3:
-				h.Call(r.start, r.end, r.class, r.class, r.waits())
+				h.Call(r.start, r.end, event.OSLock+event.Class(r.class), r.class, r.waits())
 			case 4, 5:
 				h.Run(r.end, r.what == 4)
 			}

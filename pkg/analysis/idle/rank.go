@@ -2,7 +2,6 @@ package idle
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -77,7 +76,8 @@ func Kept(s *spill.Store) error {
 
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
-	r := &Rank{ledger: newLedger(sites, opt), hosts: newHosts(sites, opt), reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: newEdges(opt)}
+	r := &Rank{ledger: newLedger(sites, opt), hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
+	r.edges.rows = r.edges.longest || opt.Method == "graph"
 	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
 		r.company.spans = opt.Store.NewLog(spanColumns, 0)
@@ -85,6 +85,7 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
 		r.unknown = sites.divide(r.unknown, Unknown)
+		r.divide = func(state State, why Why) State { return State(sites.divide(Key(state), why)) }
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -172,36 +173,6 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	return host
 }
 
-// osClasses are the classes of calls of the system's libraries, as cudaname.OSClasses.
-var osClasses = []event.Class{
-	event.OSLock, event.OSWait, event.OSJoin, event.OSSleep, event.OSIO, event.OSDriver, event.OSMemory, event.OSFile, event.Other,
-}
-
-// osIndex are the indices of classes in cudaname.OSClasses, that of other for those that are none.
-var osIndex = func() []int32 {
-	all := make([]int32, len(event.Classes))
-	for class := range all {
-		if all[class] = int32(slices.Index(osClasses, event.Class(class))); all[class] < 0 {
-			all[class] = int32(len(osClasses) - 1)
-		}
-	}
-	return all
-}()
-
-// osClass returns the index of a class in cudaname.OSClasses, that of other for one that is
-// not known.
-func osClass(class event.Class) int32 {
-	if class < 0 || int(class) >= len(osIndex) {
-		class = event.Other
-	}
-	return osIndex[class]
-}
-
-// heldBy are the classes of overheads that hold a thread up.
-var heldBy = map[event.Class]Overhead{
-	event.ByProfiler: ByProfiler, event.QueueFull: ByFullQueue, event.Load: ByLoad,
-}
-
 // Host observes row i, which says what the operating system did with a thread, or that an
 // overhead held it up. It means nothing without the option Why. It returns the number of the
 // thread within the rank, -1 where it is not known.
@@ -226,11 +197,9 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 	switch b.Kind.Values[i] {
 	case event.OS:
 		name := r.sites.Calls.Of(&b.Name, i)
-		h.Host.Call(start, end, osClass(class), name, r.sites.mayWait(name))
+		h.Host.Call(start, end, class, name, r.sites.mayWait(name))
 	case event.Overhead:
-		if by, ok := heldBy[class]; ok {
-			h.Host.Hold(by, end)
-		}
+		h.Host.Hold(class, end)
 	}
 	return int(h.number)
 }
@@ -242,7 +211,10 @@ func (r *Rank) Close() {
 		r.endGPU(d, never)
 	}
 	r.ledger.seal()
-	r.hosts.seal()
+	for _, h := range r.threads {
+		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
+	}
+	r.hosts = hosts{numbers: r.numbers}
 	if r.company.spans != nil {
 		r.company.spans.Seal()
 	}

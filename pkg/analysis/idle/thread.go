@@ -44,9 +44,6 @@ func (t *Thread) Skip(to int64) {
 	t.now, t.wait, t.hold, t.gc = max(t.now, to), max(t.wait, to), max(t.hold, to), max(t.gc, to)
 }
 
-// Now is the time up to which the thread's runs go.
-func (t *Thread) Now() int64 { return t.now }
-
 // Call takes an API call of a class, which is one of the states from Launch to API.
 // Inside it the thread is in the given state: that of the class, or what the caller
 // made of the call.
@@ -96,7 +93,7 @@ func (t *Thread) Collect(start, end int64) {
 	t.gc = max(t.gc, end)
 }
 
-// Path returns the path of the innermost range at time Now, -1 where none is open.
+// Path returns the path of the innermost range at the time up to which the runs go, -1 where none is open.
 func (t *Thread) Path() int32 {
 	for n := len(t.ranges); n > 0; n-- {
 		if r := &t.ranges[n-1]; r.end > t.now {

@@ -139,7 +139,7 @@ func TestForget(t *testing.T) {
 			}
 		}
 	}
-	h.Forget(h.Now())
+	h.Forget(h.now)
 	if h.Len() != 0 {
 		t.Errorf("%d runs after all were forgotten", h.Len())
 	}

@@ -64,20 +64,9 @@ func (w *whys) observe(th *whyTime, r *row) {
 	case event.Run:
 		th.state.Run(r.end, r.node)
 	case event.OS:
-		class := slices.Index(cudaname.OSClasses, r.class.String())
-		if class < 0 {
-			class = slices.Index(cudaname.OSClasses, cudaname.Other)
-		}
-		th.state.Call(r.start, r.end, int32(class), r.name, cudaname.Waits(w.names[r.name].text))
+		th.state.Call(r.start, r.end, r.class, r.name, cudaname.Waits(w.names[r.name].text))
 	case event.Overhead:
-		switch r.class {
-		case event.ByProfiler:
-			th.state.Hold(idle.ByProfiler, r.end)
-		case event.QueueFull:
-			th.state.Hold(idle.ByFullQueue, r.end)
-		case event.Load:
-			th.state.Hold(idle.ByLoad, r.end)
-		}
+		th.state.Hold(r.class, r.end)
 	case event.NVTX:
 		if w.names[r.name].flags&waitsForGIL != 0 {
 			th.gil = max(th.gil, r.end)
