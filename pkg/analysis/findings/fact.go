@@ -29,6 +29,15 @@ func (s StepSet) Add(rank int32, k int) {
 	s[rank][k] = true
 }
 
+// addAll adds the steps of another set.
+func (s StepSet) addAll(o StepSet) {
+	for rank, steps := range o {
+		for k := range steps {
+			s.Add(rank, k)
+		}
+	}
+}
+
 // Len is how many rank-steps there are.
 func (s StepSet) Len() (n int) {
 	for _, steps := range s {
@@ -123,11 +132,7 @@ func (g *group) sum(f *Fact) {
 			g.names[name] = text
 		}
 	}
-	for rank, steps := range f.Steps {
-		for k := range steps {
-			g.steps.Add(rank, k)
-		}
-	}
+	g.steps.addAll(f.Steps)
 }
 
 // place returns the call and the path that all facts have in common, or most of the idle time is

@@ -50,8 +50,8 @@ type Run struct {
 	IdleUs float64 // of all GPUs in the window
 	GPUs   int     // that a rank has, at most
 	// Replay says what treatments bring.
-	Replay func([]replay.Scenario) (*replay.Gains, error)
-	// Alone: what the first two bring together is not asked.
+	Replay func(treatments []replay.Scenario, means bool) (*replay.Report, error)
+	// Alone: intervals, and what the first two bring together, are not asked.
 	Alone bool
 }
 
@@ -78,7 +78,7 @@ func Find(run Run) (*Result, error) {
 	if len(list) == 0 {
 		return res, nil
 	}
-	gains, err := run.Replay(scenarios)
+	gains, err := run.Replay(scenarios, run.Alone)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,8 @@ func Find(run Run) (*Result, error) {
 			last = append(last, f)
 			continue
 		}
-		if !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && !idles(f, gains.StepUs)) {
+		// What GPUs are not idle for brings nothing, or something else does.
+		if idle, _ := f.Evidence["idle_us"].(float64); !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && idle < Least*gains.StepUs) {
 			continue
 		}
 		if f.Pattern == HostWork {
@@ -112,20 +113,21 @@ func Find(run Run) (*Result, error) {
 }
 
 // worth takes the gain of treatment k, and reports whether that is worth a finding.
-func (f *Finding) worth(gains *replay.Gains, k int) bool {
-	g := gains.Each[k]
+func (f *Finding) worth(gains *replay.Report, k int) bool {
+	g := &gains.Scenarios[k]
 	if g.OlderUs != nil { // which waits bring tokens back was told by the older record
-		f.Evidence["otherwise_us"], f.CIUs = g.Us, &[2]float64{min(g.Us, *g.OlderUs), max(g.Us, *g.OlderUs)}
-		f.GainUs, f.Text = g.OlderUs, f.Text+Text(older, f.Evidence)
-		return *g.OlderUs >= Least*gains.StepUs
+		gain := gains.StepUs - *g.OlderUs
+		f.Evidence["otherwise_us"], f.CIUs = g.GainUs, &[2]float64{min(g.GainUs, gain), max(g.GainUs, gain)}
+		f.GainUs, f.Text = &gain, f.Text+Text(older, f.Evidence)
+		return gain >= Least*gains.StepUs
 	}
-	f.GainUs, f.CIUs = &g.Us, g.CI
+	f.GainUs, f.CIUs = &g.GainUs, g.CIUs
 	if _, listed := f.Evidence["rank_steps"]; !listed && g.Half > 0 && float64(g.Half) < few*float64(gains.Steps) {
 		f.Evidence["half_steps"], f.Evidence["all_steps"] = float64(g.Half), float64(gains.Steps)
 		f.Few = Text(inFew, f.Evidence)
 		f.Text += ". " + report.Capital(f.Few)
 	}
-	return g.Us >= Least*gains.StepUs
+	return g.GainUs >= Least*gains.StepUs
 }
 
 // inFew says of a gain that it is not of each step.
@@ -133,13 +135,6 @@ const inFew = "over half of the gain is in {half_steps} of {all_steps} rank-step
 
 // older says of a gain that it rests on which record a wait for an event is for.
 const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"
-
-// idles reports whether GPUs are idle at the sites of a finding: what they are not idle for brings
-// nothing, or something else does.
-func idles(f *Finding, stepUs float64) bool {
-	idle, _ := f.Evidence["idle_us"].(float64)
-	return idle >= Least*stepUs
-}
 
 // compare orders findings that bring something: those without a known gain first, then by gain.
 func (f *Finding) compare(o *Finding) int {
@@ -222,31 +217,18 @@ func (r *Result) pair(run *Run) error {
 		return nil
 	}
 	a, b := &r.Findings[of[0]].treatment, &r.Findings[of[1]].treatment
-	both := replay.Scenario{Changes: slices.Concat(a.Changes, b.Changes), Typical: union(a.Typical, b.Typical)}
-	gains, err := run.Replay([]replay.Scenario{both})
+	both := replay.Scenario{Changes: slices.Concat(a.Changes, b.Changes)}
+	if a.Typical != nil || b.Typical != nil {
+		all := StepSet{}
+		all.addAll(a.Typical)
+		all.addAll(b.Typical)
+		both.Typical = all
+	}
+	gains, err := run.Replay([]replay.Scenario{both}, false)
 	if err == nil {
-		r.Pair = &Pair{[2]int(of), gains.Each[0].Us, gains.Each[0].CI}
+		r.Pair = &Pair{[2]int(of), gains.Scenarios[0].GainUs, gains.Scenarios[0].CIUs}
 	}
 	return err
-}
-
-// union is the steps of both.
-func union(a, b map[int32]map[int]bool) map[int32]map[int]bool {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	all := StepSet{}
-	for _, s := range []StepSet{a, b} {
-		for rank, steps := range s {
-			for k := range steps {
-				all.Add(rank, k)
-			}
-		}
-	}
-	return all
 }
 
 // finding makes the finding of some facts, without what it brings.
@@ -321,19 +303,13 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 		return []replay.Change{replay.Bare(0)}
 	case how == "operation":
 		return []replay.Change{replay.Call(f.Call, 0).At(f.Path)}
-	case how == "host":
-		return []replay.Change{f.hostOf()}
+	case how == "host": // spends on an operation what those of the others do: in calls of that class, or inside a range
+		if k := slices.Index(event.Classes[:], f.Call); k >= 0 {
+			return []replay.Change{replay.Class(f.Numbers["factor"], event.Class(k)).On(*f.Rank)}
+		}
+		return []replay.Change{replay.Range(f.Call, f.Numbers["factor"]).On(*f.Rank)}
 	case how == "gpu":
 		return []replay.Change{replay.GPU(f.Numbers["factor"]).On(*f.Rank)}
 	}
 	return nil
-}
-
-// hostOf has the host of a rank spend on an operation what the others do: inside a range of that
-// name, or in calls of that class.
-func (f *Fact) hostOf() replay.Change {
-	if k := slices.Index(event.Classes[:], f.Call); k >= 0 {
-		return replay.Class(f.Numbers["factor"], event.Class(k)).On(*f.Rank)
-	}
-	return replay.Range(f.Call, f.Numbers["factor"]).On(*f.Rank)
 }

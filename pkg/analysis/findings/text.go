@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -57,16 +58,8 @@ func (g *group) listed() string {
 	if len(g.steps) == 0 {
 		return ""
 	}
-	var ranks []int32
-	for rank := range g.steps {
-		ranks = append(ranks, rank)
-	}
-	slices.Sort(ranks)
-	var numbers []int
-	for k := range g.steps[ranks[0]] {
-		numbers = append(numbers, k)
-	}
-	slices.Sort(numbers)
+	rank := slices.Min(slices.Collect(maps.Keys(g.steps)))
+	numbers := slices.Sorted(maps.Keys(g.steps[rank]))
 	var list []string
 	for _, k := range numbers[:min(maxListed, len(numbers))] {
 		list = append(list, fmt.Sprint(k))
@@ -78,7 +71,7 @@ func (g *group) listed() string {
 	if n := len(numbers) - maxListed; n > 0 {
 		more = fmt.Sprintf(" and %s", report.Counted(n, "other"))
 	}
-	return fmt.Sprintf("%s%s%s of rank %d", word, strings.Join(list, ", "), more, ranks[0])
+	return fmt.Sprintf("%s%s%s of rank %d", word, strings.Join(list, ", "), more, rank)
 }
 
 // Text fills a sentence in with evidence: {name} stands for a number or a name, as its unit, the

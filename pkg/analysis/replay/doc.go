@@ -89,7 +89,7 @@
 //		{Changes: []replay.Change{replay.Wait("cudaDeviceSynchronize").At("step # > sample")}},
 //		{Changes: []replay.Change{replay.Call("cudaMalloc", 0).At("step # > embed"), replay.Call("cudaFree", 0).At("")}},
 //		{Changes: []replay.Change{replay.Range("", 0).At("step # > _prepare_inputs")}},
-//	})
+//	}, false)
 //
 // Names and paths are those of package idle: the ranges from the outermost on, digits folded,
 // without those about the interpreter lock and the garbage collector. A treatment that is

@@ -15,13 +15,13 @@ import (
 )
 
 // gains reads a simulated run as a caller with walkers of its own does, and treats it.
-func gains(t *testing.T, c sim.Config, by string, treatments ...replay.Scenario) *replay.Gains {
+func gains(t *testing.T, c sim.Config, by string, treatments ...replay.Scenario) *replay.Report {
 	t.Helper()
 	return gainsOf(t, testrun.Open(t, by, testrun.Simulate(t, c, false)...), by, treatments...)
 }
 
 // gainsOf is gains of a stream.
-func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Scenario) *replay.Gains {
+func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Scenario) *replay.Report {
 	t.Helper()
 	store := spill.NewStore(1 << 26)
 	t.Cleanup(func() { store.Close() })
@@ -48,7 +48,7 @@ func gainsOf(t *testing.T, src event.Source, by string, treatments ...replay.Sce
 	if err := trace.Finish(func(rank int32) *step.RankSteps { walkers[rank].Finish(); return &walkers[rank].RankSteps }); err != nil {
 		t.Fatal(err)
 	}
-	g, err := trace.Each(treatments)
+	g, err := trace.Each(treatments, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,20 +80,20 @@ func TestGainsOfSites(t *testing.T) {
 	wait := treat(replay.Wait("cudaDeviceSynchronize").At(at))
 	both := treat(slices.Concat(wait.Changes, alloc.Changes)...)
 	g := gains(t, with, "nvtx", wait, alloc, treat(replay.Wait("cudaDeviceSynchronize").At(at+" > elsewhere")), both)
-	if pair := g.Each[3]; math.Abs(pair.Us-truth) > 0.02*g.StepUs {
+	if pair := g.Scenarios[3]; math.Abs(pair.GainUs-truth) > 0.02*g.StepUs {
 		t.Errorf("%q: both treated: %+v, the runs differ by %.1f of %.1f us", at, pair, truth, g.StepUs)
 	}
-	for _, got := range g.Each[:2] {
-		if got.Us <= 0 || got.CI == nil || got.CI[0] > got.Us || got.CI[1] < got.Us {
+	for _, got := range g.Scenarios[:2] {
+		if got.GainUs <= 0 || got.CIUs == nil || got.CIUs[0] > got.GainUs || got.CIUs[1] < got.GainUs {
 			t.Errorf("%+v", got)
 		}
 	}
-	if g.Each[2].Us != 0 {
-		t.Errorf("a wait that is nowhere: %+v", g.Each[2])
+	if g.Scenarios[2].GainUs != 0 {
+		t.Errorf("a wait that is nowhere: %+v", g.Scenarios[2])
 	}
 	anywhere := gains(t, with, "nvtx", treat(replay.Call("cudaMalloc", 0), replay.Call("cudaFree", 0)))
-	if anywhere.Each[0] != g.Each[1] && anywhere.Each[0].Us != g.Each[1].Us {
-		t.Errorf("anywhere %+v, at their paths %+v", anywhere.Each[0], g.Each[1])
+	if anywhere.Scenarios[0].GainUs != g.Scenarios[1].GainUs {
+		t.Errorf("anywhere %+v, at their paths %+v", anywhere.Scenarios[0], g.Scenarios[1])
 	}
 }
 
@@ -127,7 +127,7 @@ func TestGainsWithoutSteps(t *testing.T) {
 	c := sim.Default()
 	c.Ranks, c.Steps = 1, 30
 	g := gains(t, c, "none", treat(replay.Host(0.5)), treat(replay.GPU(2)))
-	if g.Steps != 1 || g.Each[0].Us <= 0 || g.Each[1].Us >= 0 {
+	if g.Steps != 1 || g.Scenarios[0].GainUs <= 0 || g.Scenarios[1].GainUs >= 0 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -139,11 +139,11 @@ func TestGainOfOneStep(t *testing.T) {
 	c.Ranks, c.Steps, c.GCEvery, c.GC = 1, 60, 40, 30_000
 	found := false
 	for k := range 60 {
-		g := gains(t, c, "nvtx", replay.Scenario{Typical: map[int32]map[int]bool{0: {k: true}}}).Each[0]
-		if g.Us > 300 {
+		g := gains(t, c, "nvtx", replay.Scenario{Typical: map[int32]map[int]bool{0: {k: true}}}).Scenarios[0]
+		if g.GainUs > 300 {
 			found = true
-			if g.CI == nil || g.CI[0] < 0 || g.CI[1] < g.Us {
-				t.Errorf("step %d: %.1f us in %v", k, g.Us, g.CI)
+			if g.CIUs == nil || g.CIUs[0] < 0 || g.CIUs[1] < g.GainUs {
+				t.Errorf("step %d: %.1f us in %v", k, g.GainUs, g.CIUs)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 }
 
 // ofAll is what steps that take what the others do bring, over all steps of the benchmark segments.
-func (t *Trace) ofAll(steps map[int32]map[int]bool) Gain {
+func (t *Trace) ofAll(steps map[int32]map[int]bool) Prediction {
 	p := &predictor{t: t, all: true}
 	for k, r := range t.ranks {
 		if r == nil {
@@ -82,5 +82,5 @@ func (t *Trace) ofAll(steps map[int32]map[int]bool) Gain {
 	}
 	row := predicted{periods: slices.Clone(p.now)}
 	p.typical(steps, row.periods)
-	return p.gain(&row)
+	return p.prediction(&row)
 }

@@ -14,7 +14,7 @@ import (
 
 // Report says what steps would take. Times are us per step.
 type Report struct {
-	Steps  int     `json:"steps"`   // steady steps, of all ranks
+	Steps  int     `json:"steps"`   // steady steps, of all ranks; for findings all of them
 	StepUs float64 `json:"step_us"` // the mean period of these now
 	Bounds Bounds  `json:"bounds"`
 	// Scenarios are in the order in which they are shown.
@@ -69,6 +69,7 @@ type Prediction struct {
 	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
 	TokensPerS *float64         `json:"tokens_per_s"`
 	Phases     map[string]Phase `json:"phases"`
+	Half       int              `json:"-"` // in how few steps more than half of the gain is, 0 where it is none
 
 	of *predicted
 }
@@ -91,12 +92,10 @@ var errNoneSteady = &event.Error{Msg: "all steps have context requests: no stead
 
 // Predict says what steps would take in some scenarios or, without a change, in a table of them.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
-	know, l, err := t.learn()
+	p, err := t.predictor()
 	if err != nil {
 		return nil, err
 	}
-	p := &predictor{t: t, know: know, learner: l}
-	p.chosen = t.benchmark()
 	switch {
 	case len(p.chosen) == 0:
 		return nil, ErrNoSteps
@@ -112,6 +111,38 @@ func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 		return nil, err
 	}
 	return p.report(), nil
+}
+
+// Each says what treatments bring, each alone: by how much shorter a step of the benchmark segment is,
+// the mean over all of these, and where a stream has no steps, each rank's recording is one. Means asks for
+// no intervals, nor for what they take longest for: waits for other threads that keep their length.
+func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
+	p, err := t.predictor()
+	if err != nil {
+		return nil, err
+	}
+	if p.all, p.means = true, means; len(p.chosen) == 0 {
+		p.chosen = t.whole()
+	}
+	if len(p.chosen) == 0 {
+		return nil, ErrNoSteps
+	}
+	if err := p.add(treatments...); err != nil {
+		return nil, err
+	}
+	r := p.report()
+	for i := range treatments {
+		if steps := p.unlike(&treatments[i]); steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
+			r.Scenarios[i] = t.ofAll(steps)
+		}
+	}
+	return r, nil
+}
+
+// predictor returns one of which nothing was asked.
+func (t *Trace) predictor() (*predictor, error) {
+	know, l, err := t.learn()
+	return &predictor{t: t, know: know, learner: l, chosen: t.benchmark()}, err
 }
 
 // predictor gathers predictions.
@@ -446,7 +477,7 @@ func (p *predictor) mean(periods []float64) float64 {
 func (p *predictor) report() *Report {
 	r := &Report{StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
 	for _, c := range p.chosen {
-		if c.steady {
+		if c.steady || p.all {
 			r.Steps++
 		}
 	}
@@ -502,7 +533,10 @@ func (p *predictor) unseen() (all []string) {
 // prediction is what one scenario comes to.
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), CIUs: p.interval(row), Phases: map[string]Phase{}}
+	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), Phases: map[string]Phase{}, Half: p.half(row)}
+	if !p.means {
+		one.CIUs = p.interval(row)
+	}
 	one.KeepUs, one.OlderUs = p.otherwise(row.keep, then, now), p.otherwise(row.older, then, now)
 	one.TokensPerS = p.tokens(row.periods)
 	for phase, name := range event.Phases {
@@ -532,6 +566,20 @@ func (p *predictor) otherwise(periods []float64, then, now float64) *float64 {
 	}
 	other /= 1e3
 	return &other
+}
+
+// half is in how few steps more than half of what a row of periods brings is.
+func (p *predictor) half(row *predicted) (n int) {
+	gains, sum := make([]float64, len(p.now)), 0.0
+	for i := range gains {
+		gains[i] = p.now[i] - row.periods[i]
+		sum += gains[i]
+	}
+	slices.Sort(gains)
+	for got := 0.0; sum > 0 && 2*got <= sum; n++ {
+		got += gains[len(gains)-1-n]
+	}
+	return n
 }
 
 // share is part of all, 0 of nothing.

@@ -60,8 +60,8 @@ func TestTreatments(t *testing.T) {
 		test.plant(&with)
 		g := gainsOf(t, hosts(t, with), "nvtx", treat(test.treat))
 		truth := g.StepUs - gains(t, without, "nvtx").StepUs
-		if truth < 100 || math.Abs(g.Each[0].Us-truth) > test.off*truth {
-			t.Errorf("%s: a step of %.0f us is said to gain %.0f, and takes %.0f less without", test.name, g.StepUs, g.Each[0].Us, truth)
+		if truth < 100 || math.Abs(g.Scenarios[0].GainUs-truth) > test.off*truth {
+			t.Errorf("%s: a step of %.0f us is said to gain %.0f, and takes %.0f less without", test.name, g.StepUs, g.Scenarios[0].GainUs, truth)
 		}
 	}
 }
