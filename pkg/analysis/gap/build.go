@@ -53,7 +53,11 @@ func (c *Watch) report() (*Report, error) {
 	}
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() }) {
-		rep.Idle.Unrecorded = c.unrecorded(views, rep.Idle.Running == nil && found.bare())
+		bare := false // samples without a stack are all there is
+		for _, f := range found.strata {
+			bare = bare || f.bare && rep.Idle.Running == nil
+		}
+		rep.Idle.Unrecorded = c.unrecorded(views, bare)
 	}
 	if len(rep.Idle.Unrecorded) > 0 {
 		rep.Idle.Record = c.record()

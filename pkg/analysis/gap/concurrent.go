@@ -91,7 +91,11 @@ const maxFar = 0.1
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {
-		parts = append(parts, fmt.Sprintf("moved to another CPU %s times per step%s", report.Digits(*p.PerStep), p.crossings()))
+		moved := fmt.Sprintf("moved to another CPU %s times per step", report.Digits(*p.PerStep))
+		if p.Crossings != nil && *p.Crossings > 0 {
+			moved += fmt.Sprintf(" (%d of %d times to another socket)", *p.Crossings, p.Migrations)
+		}
+		parts = append(parts, moved)
 	}
 	far := p.FarUs != nil && *p.FarUs > maxFar*p.OnCPUUs
 	if far {
@@ -105,13 +109,4 @@ func (p *Placement) text() string {
 		pin = fmt.Sprintf("pin it to CPUs of that node (numactl --cpunodebind=%d)", p.GPUNodes[0])
 	}
 	return fmt.Sprintf("Launching thread %d of rank %d %s: %s.", p.Thread, p.Rank, strings.Join(parts, "; "), pin)
-}
-
-// crossings says how many of the migrations were between sockets, "" for none or where that is
-// not known.
-func (p *Placement) crossings() string {
-	if p.Crossings == nil || *p.Crossings == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d of %d times to another socket)", *p.Crossings, p.Migrations)
 }

@@ -64,18 +64,14 @@ func (rep *Report) title() report.Text {
 	if f == nil {
 		return report.Plain("Where the GPUs wait")
 	}
-	return report.Textf("%s%s", f.Title, rep.toGain(f))
-}
-
-// toGain says what treating a finding brings, for a title.
-func (rep *Report) toGain(f *findings.Finding) string {
 	if f.GainUs == nil {
-		return ""
+		return report.Plain(f.Title)
 	}
+	gain := report.Micros(*f.GainUs) + rep.per()
 	if f.Few != "" {
-		return fmt.Sprintf(" (to gain: %s%s; %s)", report.Micros(*f.GainUs), rep.per(), f.Few)
+		gain += "; " + f.Few
 	}
-	return fmt.Sprintf(" (to gain: %s%s)", report.Micros(*f.GainUs), rep.per())
+	return report.Textf("%s (to gain: %s)", f.Title, gain)
 }
 
 // begin is the finding that the answer begins with, nil where there is none.
@@ -178,7 +174,14 @@ func (rep *Report) findings(s *report.Section) {
 		list = append([]findings.Finding{*rep.First}, list...)
 	}
 	for _, f := range list {
-		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), rep.gain(&f), f.Text, report.Capital(f.Do), sourceOf(&f))
+		gain := ""
+		if f.GainUs != nil {
+			gain = ", " + report.Micros(*f.GainUs) + rep.per()
+		}
+		if f.GainUs != nil && f.CIUs != nil {
+			gain += fmt.Sprintf(" (%s to %s)", report.Micros(f.CIUs[0]), report.Micros(f.CIUs[1]))
+		}
+		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), gain, f.Text, report.Capital(f.Do), sourceText(text(f.Source)))
 	}
 	if p := rep.Pair; p != nil {
 		s.Say("Gains do not add up: %s and %s together bring %s%s.", rep.Findings[p.Of[0]].Pattern, rep.Findings[p.Of[1]].Pattern, report.Micros(p.GainUs), rep.per())
@@ -191,25 +194,6 @@ func (rep *Report) per() string {
 		return ""
 	}
 	return " per step"
-}
-
-// gain says what a finding brings.
-func (rep *Report) gain(f *findings.Finding) string {
-	switch {
-	case f.GainUs == nil:
-		return ""
-	case f.CIUs == nil:
-		return fmt.Sprintf(", %s%s", report.Micros(*f.GainUs), rep.per())
-	}
-	return fmt.Sprintf(", %s%s (%s to %s)", report.Micros(*f.GainUs), rep.per(), report.Micros(f.CIUs[0]), report.Micros(f.CIUs[1]))
-}
-
-// sourceOf is the function that a finding is about, in brackets.
-func sourceOf(f *findings.Finding) report.Text {
-	if f.Source == nil {
-		return nil
-	}
-	return sourceText(*f.Source)
 }
 
 // idle shows the causes of the idle time in the window, with figures where Series and Stacks

@@ -102,16 +102,6 @@ func (f *found) add(e *idle.Evidence) {
 	}
 }
 
-// bare reports whether there are samples without stacks.
-func (e *evidence) bare() bool {
-	for _, f := range e.strata {
-		if f.bare {
-			return true
-		}
-	}
-	return false
-}
-
 // join puts samples in the order of time, of several GPUs that one thread keeps idle each
 // only once.
 func (f *found) join() {

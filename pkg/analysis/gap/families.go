@@ -69,13 +69,6 @@ func (p *pool) add(f *found) {
 	p.counts = append(p.counts, f.drawn)
 }
 
-// order returns the strata in an order.
-func (e *evidence) order() []stratum {
-	return slices.SortedFunc(maps.Keys(e.strata), func(a, b stratum) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
-	})
-}
-
 // during returns what family of functions a launching thread ran for most of a pause, by the samples
 // in it alone: how samples come elsewhere says nothing of a time that was sampled throughout. The
 // share is the mean of those in its tenths, of which one without samples has none.
@@ -157,7 +150,9 @@ func (p *pool) families() (list []Family, unknown string) {
 func (e *evidence) running(rep *Report) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}
-	for _, of := range e.order() {
+	for _, of := range slices.SortedFunc(maps.Keys(e.strata), func(a, b stratum) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.phase, b.phase), cmp.Compare(a.key, b.key))
+	}) {
 		key, why := e.sites.Undivided(of.key)
 		if why == idle.None || !why.OnCPU() {
 			continue

@@ -30,12 +30,20 @@ func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 		return nil
 	}
 	b := timeline.NewBuilder(first, last, min(maxSeries+1, len(causes)))
-	known := map[idle.Key]int{}
+	known := map[idle.Key]int{} // which part of the idle time a key belongs to
 	for _, v := range views {
 		gpus := float64(max(len(v.gpus), 1))
 		r := b.Rank(v.id, v.from, int(v.steps))
 		v.eachStepSample(func(k int32, sample *idle.Sample) {
-			r.Idle(int(k), c.partOf(known, shown, sample.Key), us(sample.Ns)/gpus)
+			part, ok := known[sample.Key]
+			if !ok {
+				key, _ := c.sites.Undivided(sample.Key)
+				if part = slices.Index(shown, c.sites.CauseName(key)); part < 0 {
+					part = len(shown)
+				}
+				known[sample.Key] = part
+			}
+			r.Idle(int(k), part, us(sample.Ns)/gpus)
 		})
 		for k, ns := range c.waits.of(v.id) {
 			if v.inWindow(int32(k)) {
@@ -48,19 +56,6 @@ func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 		r.Close()
 	}
 	return b.Close()
-}
-
-// partOf is which part of the idle time a key belongs to.
-func (c *texts) partOf(known map[idle.Key]int, causes []string, k idle.Key) int {
-	part, ok := known[k]
-	if !ok {
-		key, _ := c.sites.Undivided(k)
-		if part = slices.Index(causes, c.sites.CauseName(key)); part < 0 {
-			part = len(causes)
-		}
-		known[k] = part
-	}
-	return part
 }
 
 // seriesFigures draws the steps over time and the ranks.

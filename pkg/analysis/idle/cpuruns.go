@@ -38,20 +38,15 @@ func (r *Rank) reach() int64 {
 	return from
 }
 
-// lately returns the runs of a list that end after a time and the one before them, at most
-// half of maxCPURuns.
-func lately(list []cpuRun, from int64) []cpuRun {
-	k := 0
-	for k+1 < len(list) && list[k].end <= from && list[k+1].end <= from {
-		k++
-	}
-	return append(list[:0], list[max(k, len(list)-maxCPURuns/2):]...)
-}
-
 // keepQuiet keeps a run of a thread that is quiet.
 func (r *Rank) keepQuiet(h *hostThread, run cpuRun) {
 	if len(h.early) >= max(few, h.earlyRoom) {
-		h.early = lately(h.early, r.reach())
+		// The runs that end after what gaps reach back to stay, and the one before them, at most half of maxCPURuns.
+		k, from := 0, r.reach()
+		for k+1 < len(h.early) && h.early[k].end <= from && h.early[k+1].end <= from {
+			k++
+		}
+		h.early = append(h.early[:0], h.early[max(k, len(h.early)-maxCPURuns/2):]...)
 		h.earlyRoom = min(2*len(h.early), maxCPURuns)
 		h.Skip(h.early[0].start)
 	}

@@ -109,7 +109,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 		h.eachCalled(from, to, func(from, to int64, s *stackAt) { st.inStack(from, to, s, key, g) })
 	}
 	from = max(from, min(h.samples.lost, to)) // what samples showed before is not known, and no pause of the sampler
-	k, drawn := searchBack(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
+	k, drawn := sort.Search(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
 		s := &h.samples.at[k]
 		switch {
@@ -132,19 +132,6 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 	}
 }
 
-// searchBack is sort.Search, in steps as few as the place is near to the end: what is asked
-// for is recent.
-func searchBack(n int, holds func(int) bool) int {
-	low, high := n, n
-	for step := 1; low > 0; step *= 2 {
-		if low = max(0, high-step); !holds(low) {
-			break
-		}
-		high = low
-	}
-	return low + sort.Search(high-low, func(i int) bool { return holds(low + i) })
-}
-
 // Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
 // is divided by why.
 func (st *stacks) Drawn(key Key) stat.Counts {
@@ -157,7 +144,7 @@ func (st *stacks) Drawn(key Key) stat.Counts {
 // eachCalled calls f with the stacks of calls, in the order of time: at each instant that of the
 // call that began last.
 func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackAt)) {
-	k := searchBack(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
+	k := sort.Search(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
 	first := max(0, k-maxCalls)
 	for from < to {
 		end := to
