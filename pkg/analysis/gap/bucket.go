@@ -3,8 +3,7 @@ package gap
 import (
 	"cmp"
 	"slices"
-
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
+	"strings"
 )
 
 // bucketLimits are the lower ends of the buckets after the first one, in ns.
@@ -40,31 +39,12 @@ func bucketOf(ns int64) int {
 // gapTally is what is known of a number of gaps.
 type gapTally struct {
 	count, total [numBuckets]int64
-	top          []*topGap // the shortest first
-}
-
-// topGap is one of the longest gaps.
-type topGap struct {
-	gap            int64
-	start          int64
-	rank, device   int32
-	stream         int64
-	step           int32
-	previous, next int32 // names of kernels
-	call, path     int32 // the launching call of next
-	idle           int64 // in which the whole GPU was idle
-	parts          []idle.Part
-}
-
-// before orders gaps: the longest first, of equal ones the earlier.
-func (g *topGap) before(h *topGap) int {
-	return cmp.Or(cmp.Compare(h.gap, g.gap), cmp.Compare(g.start, h.start), cmp.Compare(g.rank, h.rank),
-		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
+	top          []*TopGap // the shortest first
 }
 
 // insert puts a gap among the n longest, which it is one of.
-func (t *gapTally) insert(g *topGap, n int) {
-	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *topGap) int { return b.before(a) })
+func (t *gapTally) insert(g *TopGap, n int) {
+	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *TopGap) int { return b.before(a) })
 	if len(t.top) < n {
 		t.top = slices.Insert(t.top, i, g)
 		return
@@ -86,7 +66,7 @@ func (t *gapTally) merge(u *gapTally, n int) {
 		return
 	}
 	t.top = append(t.top, u.top...)
-	slices.SortFunc(t.top, func(a, b *topGap) int { return b.before(a) })
+	slices.SortFunc(t.top, func(a, b *TopGap) int { return b.before(a) })
 	t.top = t.top[max(0, len(t.top)-n):]
 }
 
@@ -96,7 +76,7 @@ type stream struct {
 	start, end int64 // of the activity before
 	name       int32
 	idle       int64 // gpu.idle when it began
-	top        *topGap
+	top        *TopGap
 	topEnd     int64 // end of the activity after top
 }
 
@@ -113,7 +93,7 @@ func (r *rank) addStream(d *gpu, id int64, a *activity) {
 		// Activities are in the order of start, then end, but come the longer
 		// first: this one goes before the one before it.
 		if s.top != nil && a.End < s.topEnd {
-			s.top.next, s.topEnd = a.Name, a.End
+			s.top.Next, s.topEnd = r.c.kernels.Text(a.Name), a.End
 		}
 		if a.End == s.end {
 			s.name = a.Name
@@ -149,18 +129,28 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	bucket := bucketOf(gap)
 	t.count[bucket]++
 	t.total[bucket] += gap
-	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || gap <= t.top[0].gap) { // it is none of the longest
+	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || us(gap) <= t.top[0].GapUs) { // it is none of the longest
 		return
 	}
-	g := &topGap{
-		gap: gap, start: s.end, rank: r.id, device: d.Device, stream: s.id, step: int32(r.walk.Steps.Len()) - 1,
-		previous: s.name, next: a.Name, call: -1, path: -1, idle: d.Idle - s.idle,
+	g := &TopGap{
+		GapUs: us(gap), StartNs: s.end, Rank: r.id, Device: d.Device, Stream: s.id,
+		Previous: r.c.kernels.Text(s.name), Next: r.c.kernels.Text(a.Name), IdleUs: us(d.Idle - s.idle), Causes: []CausePart{},
 	}
-	if a.launch != nil {
-		g.call, g.path = a.launch.name, a.launch.path
+	if n := r.walk.Steps.Len(); n > 0 {
+		g.Step = new(int32(n - 1))
+	}
+	if l := a.launch; l != nil {
+		g.Call, g.Range, g.Path = r.c.kernels.Text(l.name), r.c.sites.RangeText(l.path), r.c.sites.PathText(l.path)
 	}
 	if d.GapEnd == a.Start { // the GPU was idle before a
-		g.parts = slices.Collect(r.idle.LastGap())
+		parts := map[string]int64{}
+		for p := range r.idle.LastGap() {
+			parts[r.c.sites.CauseName(p.Key)] += p.Ns
+		}
+		for name, ns := range parts {
+			g.Causes = append(g.Causes, CausePart{name, us(ns)})
+		}
+		slices.SortFunc(g.Causes, func(a, b CausePart) int { return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Cause, b.Cause)) })
 	}
 	t.insert(g, r.c.opt.Top)
 	s.top, s.topEnd = g, a.End

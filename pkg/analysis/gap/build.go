@@ -1,9 +1,7 @@
 package gap
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
@@ -242,31 +240,8 @@ func (c *Watch) gapReport(views []*view) Gaps {
 	if total > 0 {
 		gaps.Dominant = bucketSources[largest].dominates
 	}
-	slices.SortFunc(all.top, (*topGap).before)
-	for _, g := range all.top {
-		gaps.Top = append(gaps.Top, c.topGap(g))
+	for _, g := range slices.Backward(all.top) {
+		gaps.Top = append(gaps.Top, *g)
 	}
 	return gaps
-}
-
-// topGap is one of the longest gaps as the report has it: numbers become names, and parts of
-// one cause are added up, the largest first.
-func (c *texts) topGap(g *topGap) TopGap {
-	t := TopGap{
-		GapUs: us(g.gap), Previous: c.kernels.Text(g.previous), Next: c.kernels.Text(g.next),
-		Rank: g.rank, Device: g.device, Stream: g.stream, StartNs: g.start, Call: c.kernels.Text(g.call),
-		Range: c.sites.RangeText(g.path), Path: c.sites.PathText(g.path), IdleUs: us(g.idle), Causes: []CausePart{},
-	}
-	if g.step >= 0 {
-		t.Step = &g.step
-	}
-	parts := map[string]int64{}
-	for _, p := range g.parts {
-		parts[c.sites.CauseName(p.Key)] += p.Ns
-	}
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		t.Causes = append(t.Causes, CausePart{name, us(parts[name])})
-	}
-	slices.SortStableFunc(t.Causes, func(a, b CausePart) int { return cmp.Compare(b.Us, a.Us) })
-	return t
 }

@@ -148,7 +148,7 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 		name := c.sites.CauseName(k)
 		cause := byName[name]
 		if cause == nil {
-			cause = &Cause{Cause: name, Why: []Why{}, Sites: []Site{}}
+			cause = &Cause{Part: Part{Cause: name}, Why: []Why{}, Sites: []Site{}}
 			byName[name] = cause
 		}
 		cause.Ns += ns
@@ -172,17 +172,14 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 		if cause.Cause == idle.GIL.String() {
 			cause.Holders = c.holders(sums)
 		}
-		cause.Us, cause.Share = us(cause.Ns), ratio(cause.Ns, total)
-		cause.UsPerStep = perStep(cause.Us, steps)
+		cause.Part = partOf(cause.Cause, cause.Ns, total, steps)
 		slices.SortFunc(cause.Sites, Site.before)
 		if strings.HasPrefix(cause.Cause, hostPrefix) && len(cause.Sites) > 0 { // a range's name may be empty
 			cause.Path, cause.Source = cause.Sites[0].Path, cause.Sites[0].Source
 		}
 		list = append(list, *cause)
 	}
-	slices.SortFunc(list, func(a, b Cause) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause))
-	})
+	slices.SortFunc(list, func(a, b Cause) int { return a.compare(b.Part) })
 	return list
 }
 

@@ -32,20 +32,11 @@ type evidence struct {
 // found is the idle time of a stratum, and in which stacks its thread was found.
 type found struct {
 	ns      int64
-	exact   map[int32]int64 // ns in stacks of calls
-	samples []sample        // of the CPU, while it was in no such stack; in the order of time
-	python  map[int32]int64 // samples of Python functions
-	bare    bool            // there are samples without a stack
-	drawn   stat.Counts     // of which parts of gaps the samples of the CPU are, in the whole trace
-}
-
-// sample is a sample of the CPU.
-type sample struct {
-	stack    int32
-	family   event.Class
-	at       int64
-	from, to int64 // the part of a gap that it is in
-	gpus     int64 // that were idle then
+	exact   map[int32]int64  // ns in stacks of calls
+	samples []*idle.Evidence // of the CPU, while it was in no such stack; in the order of time
+	python  map[int32]int64  // samples of Python functions
+	bare    bool             // there are samples without a stack
+	drawn   stat.Counts      // of which parts of gaps the samples of the CPU are, in the whole trace
 }
 
 // exactNs is the time in stacks of calls.
@@ -98,18 +89,19 @@ func (f *found) add(e *idle.Evidence) {
 	case e.Stack < 0: // nobody knows what it shows
 		f.bare = true
 	default:
-		f.samples = append(f.samples, sample{e.Stack, e.Family, e.At, e.From, e.To, 1})
+		e.GPUs = 1
+		f.samples = append(f.samples, e)
 	}
 }
 
 // join puts samples in the order of time, of several GPUs that one thread keeps idle each
 // only once.
 func (f *found) join() {
-	slices.SortStableFunc(f.samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(f.samples, func(a, b *idle.Evidence) int { return cmp.Compare(a.At, b.At) })
 	joined := f.samples[:0]
 	for _, s := range f.samples {
-		if n := len(joined); n > 0 && joined[n-1].at == s.at && joined[n-1].stack == s.stack {
-			joined[n-1].gpus++
+		if n := len(joined); n > 0 && joined[n-1].At == s.At && joined[n-1].Stack == s.Stack {
+			joined[n-1].GPUs++
 			continue
 		}
 		joined = append(joined, s)
@@ -194,8 +186,8 @@ func (e *evidence) counts(f *found) map[int32]int64 {
 	}
 	deep, all := map[int32]int64{}, map[int32]int64{}
 	for _, s := range f.samples {
-		if all[s.stack] += s.gpus; strings.Contains(e.header.Stacks[s.stack], ";") {
-			deep[s.stack] += s.gpus
+		if all[s.Stack] += s.GPUs; strings.Contains(e.header.Stacks[s.Stack], ";") {
+			deep[s.Stack] += s.GPUs
 		}
 	}
 	if len(deep) > 0 {

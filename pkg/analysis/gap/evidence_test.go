@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -29,9 +30,9 @@ func TestShared(t *testing.T) {
 // samples with callers, or, where there are none, without.
 func TestDivide(t *testing.T) {
 	c := &evidence{header: &event.Header{Stacks: []string{"main;a", "main;b", "leaf", "main;call"}}}
-	of := func(stacks ...int32) (list []sample) {
+	of := func(stacks ...int32) (list []*idle.Evidence) {
 		for _, s := range stacks {
-			list = append(list, sample{stack: s, gpus: 1})
+			list = append(list, &idle.Evidence{Stack: s, GPUs: 1})
 		}
 		return list
 	}
@@ -61,7 +62,7 @@ func TestDivide(t *testing.T) {
 
 // Time in which nobody knows who holds the interpreter lock is a row that says so.
 func TestUnknownHolder(t *testing.T) {
-	i := &Idle{Steps: 1, Causes: []Cause{{Ns: 2000, Holders: []Holder{{Rank: new(int32(0)), Thread: new(int64(7)), Ns: 1500}, {Ns: 500}}}}}
+	i := &Idle{Steps: 1, Causes: []Cause{{Part: Part{Ns: 2000}, Holders: []Holder{{Rank: new(int32(0)), Thread: new(int64(7)), Ns: 1500}, {Ns: 500}}}}}
 	d, s := report.New(report.Plain("x"))
 	i.holders(s)
 	var page strings.Builder

@@ -57,14 +57,14 @@ func (p *pool) add(f *found) {
 	p.sampled += rest
 	gpus := int64(0)
 	for _, s := range f.samples {
-		gpus += s.gpus
+		gpus += s.GPUs
 	}
 	weight, rate := float64(rest)/float64(gpus), f.drawn.Rate()
 	for i, s := range f.samples {
-		if i == 0 || s.from != f.samples[i-1].from {
-			p.lengths = append(p.lengths, rate*float64(s.to-s.from))
+		if i == 0 || s.From != f.samples[i-1].From {
+			p.lengths = append(p.lengths, rate*float64(s.To-s.From))
 		}
-		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.gpus), Part: int32(len(p.lengths) - 1), Kind: int32(s.family), Offset: float32(rate * float64(s.at-s.from))})
+		p.drawn = append(p.drawn, stat.Drawn{Weight: weight * float64(s.GPUs), Part: int32(len(p.lengths) - 1), Kind: int32(s.Family), Offset: float32(rate * float64(s.At-s.From))})
 	}
 	p.counts = append(p.counts, f.drawn)
 }
@@ -82,12 +82,12 @@ func (e *evidence) during(g *TopGap) (most event.Class, share float64) {
 			continue
 		}
 		for _, s := range f.samples {
-			if from <= s.at && s.at < from+length {
-				part := (s.at - from) * parts / length
+			if from <= s.At && s.At < from+length {
+				part := (s.At - from) * parts / length
 				if families[part] == nil {
 					families[part] = map[event.Class]float64{}
 				}
-				families[part][s.family]++
+				families[part][s.Family]++
 				all[part]++
 				samples++
 			}

@@ -1,6 +1,9 @@
 package gap
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
@@ -84,13 +87,28 @@ type Idle struct {
 	lost lostCPUs // who ran where launching threads had lost their CPUs
 }
 
-// Cause is a part of idle time. The parts add up to the whole, in ns.
-type Cause struct {
+// Part is a part of a time. The parts add up to the whole, in ns.
+type Part struct {
 	Cause     string   `json:"cause"`       // as package idle names it
 	Ns        int64    `json:"ns"`          // over all GPUs
 	Us        float64  `json:"us"`          // the same
-	Share     float64  `json:"share"`       // of the idle time
+	Share     float64  `json:"share"`       // of the whole
 	UsPerStep *float64 `json:"us_per_step"` // per rank-step, null without steps
+}
+
+// partOf returns a part of a whole, both in ns.
+func partOf(cause string, ns, whole, steps int64) Part {
+	return Part{cause, ns, us(ns), ratio(ns, whole), perStep(us(ns), steps)}
+}
+
+// compare orders parts, the largest first, of equal ones by name: maps have no order.
+func (p Part) compare(o Part) int {
+	return cmp.Or(cmp.Compare(o.Ns, p.Ns), strings.Compare(p.Cause, o.Cause))
+}
+
+// Cause is a part of idle time.
+type Cause struct {
+	Part
 	// Path are the ranges around most of it, the outermost first, and Source is the
 	// function that the range stands for; of ranges only.
 	Path   string `json:"path,omitempty"`
@@ -205,6 +223,12 @@ type TopGap struct {
 	// what the thread that launched next did in the last stretch of it.
 	IdleUs float64     `json:"idle_us"`
 	Causes []CausePart `json:"causes"`
+}
+
+// before orders gaps: the longest first, of equal ones the earlier.
+func (g *TopGap) before(h *TopGap) int {
+	return cmp.Or(cmp.Compare(h.GapUs, g.GapUs), cmp.Compare(g.StartNs, h.StartNs), cmp.Compare(g.Rank, h.Rank),
+		cmp.Compare(g.Device, h.Device), cmp.Compare(g.Stream, h.Stream))
 }
 
 // CausePart is a part of one gap.

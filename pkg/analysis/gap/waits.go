@@ -1,10 +1,8 @@
 package gap
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -21,18 +19,10 @@ type Waits struct {
 	Share     float64  `json:"share"`    // of the window
 	UsPerStep *float64 `json:"us_per_step"`
 	// Estimated tells that not all GPUs were recorded that run collectives together.
-	Estimated bool        `json:"estimated"`
-	Causes    []WaitCause `json:"causes"` // they add up to TotalUs, the largest first
-}
-
-// WaitCause is a part of the waits, by what the late rank was idle for: a cause of idle time,
-// collective.ImbalanceName where its own kernels took longer, or collective.UnknownName.
-type WaitCause struct {
-	Cause     string   `json:"cause"`
-	Ns        int64    `json:"ns"` // over all GPUs
-	Us        float64  `json:"us"` // the same
-	Share     float64  `json:"share"`
-	UsPerStep *float64 `json:"us_per_step"`
+	Estimated bool `json:"estimated"`
+	// Causes add up to TotalUs, the largest first, by what the late rank was idle for: a cause of idle time,
+	// collective.ImbalanceName where its own kernels took longer, or collective.UnknownName.
+	Causes []Part `json:"causes"`
 }
 
 // sinceLast observes an activity of a GPU for what waits in collectives are due to.
@@ -142,16 +132,16 @@ func (w *waitSums) report(rep *Report, c *texts, estimated bool) *Waits {
 		total += ns
 		byName[c.waitCause(of.key)] += ns
 	}
-	all := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: estimated, Causes: []WaitCause{}}
+	all := &Waits{TotalUs: us(total), UsPerStep: perStep(us(total), steps), Estimated: estimated, Causes: []Part{}}
 	if window > 0 {
 		all.Share = all.TotalUs / window
 	}
 	for name, ns := range byName {
 		if ns > 0 {
-			all.Causes = append(all.Causes, WaitCause{name, ns, us(ns), ratio(ns, total), perStep(us(ns), steps)})
+			all.Causes = append(all.Causes, partOf(name, ns, total, steps))
 		}
 	}
-	slices.SortFunc(all.Causes, func(a, b WaitCause) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Cause, b.Cause)) })
+	slices.SortFunc(all.Causes, Part.compare)
 	return all
 }
 

@@ -20,6 +20,7 @@ type Evidence struct {
 	// From and To are, of a sample, the part of the gap in which the thread was in the
 	// state of Key, in ns.
 	From, To int64
+	GPUs     int64 // that were idle then, for who adds them up
 
 	until int64 // the end of the gap
 }
@@ -121,7 +122,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 		}
 		slice := st.ledger.sliceAt(s.start)
 		if st.ledger.slices[slice].kept {
-			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, g.until})
+			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, 0, g.until})
 		}
 	}
 	if why.OnCPU() && len(h.samples.at) > 0 && from < to {
@@ -174,7 +175,7 @@ func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 		_, end := st.ledger.Bounds(k)
 		end = min(end, to)
 		if st.ledger.slices[k].kept && from < end {
-			st.evidence = append(st.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, g.until})
+			st.evidence = append(st.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, 0, g.until})
 		}
 		from = max(from, end)
 	}
