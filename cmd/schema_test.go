@@ -38,8 +38,7 @@ var schemas = map[string][]string{
 	"pattern_rows/1":   {"gaps", "--format", "jsonl", "--report", "pattern"},
 	"straggler_rows/1": {"gaps", "--format", "jsonl", "--report", "straggler"},
 
-	"hotspot_lines/1":     {"hotspots", "--format", "jsonl"},
-	"hotspot_functions/1": {"hotspots", "--format", "jsonl", "--by", "function"},
+	"hotspot_lines/1": {"hotspots", "--format", "jsonl"},
 }
 
 // TestSchemas keeps the schemas that the commands print: a key that is gone, or has another name,

@@ -108,7 +108,7 @@ func texts(t *testing.T) map[string]string {
 	}
 	rounds := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
 	profile := filepath.Join(rounds, "round1_single_loop.txt")
-	for _, line := range []string{"hotspots PROFILE", "hotspots --by function PROFILE", "hotspots ROUNDS", "hotspots --evidence TRACE PROFILE", "hotspots --types"} {
+	for _, line := range []string{"hotspots PROFILE", "hotspots ROUNDS", "hotspots --evidence TRACE PROFILE", "hotspots --types"} {
 		args := strings.Fields(strings.NewReplacer("PROFILE", profile, "ROUNDS", rounds, "TRACE", traces[0]).Replace(line))
 		all[line] = string(must(t, nil, args[0], args[1:]...))
 	}

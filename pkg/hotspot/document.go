@@ -11,9 +11,8 @@ import (
 
 // View says which part of a report is shown.
 type View struct {
-	ByFunction bool     // functions in place of lines
-	Remarks    []string // what a trace says of the whole
-	Trace      bool     // a trace has weighed the hotspots
+	Remarks []string // what a trace says of the whole
+	Trace   bool     // a trace has weighed the hotspots
 }
 
 // Document is the report for people. Source text is in it, and nowhere else.
@@ -22,11 +21,6 @@ func (r *Report) Document(v View) *report.Document {
 	r.sayBasis(first, v)
 	for _, w := range r.Warnings {
 		first.Note(report.Warn, "%s", w)
-	}
-	if v.ByFunction {
-		r.functionTable(d.Section("Functions"))
-		r.drillDownSection(d)
-		return d
 	}
 	r.hotspotTable(d.Section("Hotspots"), v)
 	shown := 0

@@ -36,12 +36,3 @@ func (r *Report) HotspotRows(source bool) *table.Table {
 	}
 	return t
 }
-
-// FunctionRows are the functions as rows.
-func (r *Report) FunctionRows() *table.Table {
-	t := table.New("hotspot_functions", 1, table.Fields("function text, file text, line int, total_us float, hits int, share float, root bool")...)
-	for _, f := range r.Functions {
-		t.Append(f.Function, f.File, f.Line, f.TotalUs, f.Hits, f.Share, f.Root)
-	}
-	return t
-}

@@ -31,14 +31,10 @@ const (
 type Scope struct {
 	Name    string // one of metric.Scopes
 	Verdict string // Yes or No
-	// Over is how many metrics are, out of Applicable ones.
-	Over, Applicable int
+	Counted
 	// Raised tells of a YES that it would be none without the time that the GPUs wait in
 	// collectives for a late host.
 	Raised bool
-	// HostPrep reports whether input preparation is confirmed as a cause, NCCL
-	// whether NCCL kernels take so much of the busy time that it needs a caveat.
-	HostPrep, NCCL bool
 	// Borderline names the measurements of which the verdict of the scope would
 	// be another if one of them lay elsewhere in its interval.
 	Borderline []string

@@ -108,18 +108,23 @@ type Report struct {
 	basis
 }
 
-// Aggregate are the figures of the whole window: of the metrics that vote, OverCount of
-// ApplicableCount are over their limits.
+// Aggregate are the figures of the whole window.
 type Aggregate struct {
-	Metrics         Metrics   `json:"aggregate_metrics"`
-	Intervals       Intervals `json:"intervals"`
-	OverCount       int       `json:"crossed_count"`
-	ApplicableCount int       `json:"applicable_count"`
-	// HostPrepConfirmed tells that input preparation is a cause, NCCLCaveat that NCCL
-	// kernels take so much of the busy time that idle GPUs may be counted as busy.
-	HostPrepConfirmed bool  `json:"host_prep_confirmed"`
-	NCCLCaveat        bool  `json:"nccl_caveat"`
-	OverDetails       Votes `json:"crossed_details"`
+	Metrics   Metrics   `json:"aggregate_metrics"`
+	Intervals Intervals `json:"intervals"`
+	Counted
+	OverDetails Votes `json:"crossed_details"`
+}
+
+// Counted is what the metrics of a scope come to.
+type Counted struct {
+	// Over is how many metrics are over their limits, out of Applicable ones.
+	Over       int `json:"crossed_count"`
+	Applicable int `json:"applicable_count"`
+	// HostPrep tells that input preparation is confirmed as a cause, NCCL that NCCL kernels take so
+	// much of the busy time that idle GPUs may be counted as busy.
+	HostPrep bool `json:"host_prep_confirmed"`
+	NCCL     bool `json:"nccl_caveat"`
 }
 
 // LoadCheck says whether a YES is one for want of requests.
@@ -168,15 +173,12 @@ type Phase struct {
 	// IterationCount is the largest number of such steps in any one rank.
 	IterationCount int64 `json:"iteration_count"`
 	// The rest is as in Report, of the steps of the phase in the benchmark segments.
-	Verdict           string    `json:"verdict"`
-	OverCount         int       `json:"crossed_count"`
-	ApplicableCount   int       `json:"applicable_count"`
-	HostPrepConfirmed bool      `json:"host_prep_confirmed"`
-	NCCLCaveat        bool      `json:"nccl_caveat"`
-	Metrics           Metrics   `json:"metrics"`
-	Intervals         Intervals `json:"intervals"`
-	Reported          Reported  `json:"reported"`
-	RaisedBy          *string   `json:"raised_by"`
+	Verdict string `json:"verdict"`
+	Counted
+	Metrics   Metrics   `json:"metrics"`
+	Intervals Intervals `json:"intervals"`
+	Reported  Reported  `json:"reported"`
+	RaisedBy  *string   `json:"raised_by"`
 	// CUDAGraphs reports whether graph replays ran any of the GPU work; nil for
 	// the context phase.
 	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
@@ -221,8 +223,7 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	}
 	all := &r.Scopes[0]
 	r.Metrics, r.Intervals, r.OverDetails = all.figures()
-	r.OverCount, r.ApplicableCount = all.Over, all.Applicable
-	r.HostPrepConfirmed, r.NCCLCaveat = all.HostPrep, all.NCCL
+	r.Counted = all.Counted
 	r.Phases = Phases{r.phase(metric.Context), r.phase(metric.Generation)}
 	r.Steps = steps(r.run)
 	r.Reported, r.Collectives = all.reported(), r.run.Collectives
@@ -336,10 +337,7 @@ func (r *Report) phase(name string) *Phase {
 		return nil
 	}
 	found := r.phaseRun(name)
-	p := &Phase{
-		IterationCount: found.Iterations, Verdict: s.Verdict, OverCount: s.Over,
-		ApplicableCount: s.Applicable, HostPrepConfirmed: s.HostPrep, NCCLCaveat: s.NCCL,
-	}
+	p := &Phase{IterationCount: found.Iterations, Verdict: s.Verdict, Counted: s.Counted}
 	p.Metrics, p.Intervals, _ = s.figures()
 	p.Reported, p.RaisedBy = s.reported(), s.raisedBy()
 	if name == metric.Generation {
@@ -350,7 +348,7 @@ func (r *Report) phase(name string) *Phase {
 
 // handoff fills in what the metrics know of where to begin.
 func (r *Report) handoff() report.Handoff {
-	h := report.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrepConfirmed}
+	h := report.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrep}
 	most := int64(-1)
 	for i := range r.Scopes {
 		if s := &r.Scopes[i]; s.Name != metric.Aggregate && s.Verdict == Yes && s.idle > most {
@@ -439,7 +437,7 @@ func (r *Report) warn() {
 	if share := r.notHost(); share > 0 && r.Verdict == Yes && !r.LowOnLoad() {
 		say("%s of the idle time has no host cause: GPUs wait for copies, for other streams or inside graphs. Without it this would not be a YES", report.Percent(share))
 	}
-	if r.NCCLCaveat {
+	if r.NCCL {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
 	}
 }

@@ -64,10 +64,10 @@ func TestDecide(t *testing.T) {
 	for _, test := range tests {
 		in := metrics(t, plainRun, map[string][]float64{metric.Aggregate: test.aggregate, metric.Context: test.context, metric.Generation: test.generation})
 		r := Decide(in, Defaults())
-		if r.Verdict != test.verdict || r.OverCount != test.over || r.ApplicableCount != test.applicable ||
-			r.HostPrepConfirmed != test.hostPrep || r.NCCLCaveat != test.nccl {
+		if r.Verdict != test.verdict || r.Over != test.over || r.Applicable != test.applicable ||
+			r.HostPrep != test.hostPrep || r.NCCL != test.nccl {
 			t.Errorf("%s: %s, %d of %d over, host prep %v, NCCL %v", test.name,
-				r.Verdict, r.OverCount, r.ApplicableCount, r.HostPrepConfirmed, r.NCCLCaveat)
+				r.Verdict, r.Over, r.Applicable, r.HostPrep, r.NCCL)
 		}
 		if alone := strings.Contains(strings.Join(r.Warnings, "\n"), "the same measurement, counted twice"); alone != test.alone {
 			t.Errorf("%s: warnings %q", test.name, r.Warnings)

@@ -28,16 +28,15 @@ var Hotspots = manual("hotspots", cli.Command{
 
 // What --by takes.
 const (
-	byLine     = "line"
-	byFunction = "function"
-	byRound    = "round"
+	byLine  = "line"
+	byRound = "round"
 )
 
 // defaultHotspots is how many hotspots are listed.
 const defaultHotspots = 20
 
 var hotspotsFlags = []cli.Flag{
-	{Name: "by", Usage: "list each `UNIT`: line, function, or round (for rows)", Default: byLine, Values: []string{byLine, byFunction, byRound}},
+	{Name: "by", Usage: "`UNIT` of rows: line or round", Default: byLine, Values: []string{byLine, byRound}},
 	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkCount("top", 0)},
 	{Name: "sum", Usage: "the files are parts of one run, not ranks: add them up", Default: false},
 	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkCount("steps", 0)},
@@ -141,7 +140,7 @@ func (p *profiling) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	view := hotspot.View{ByFunction: p.String("by") == byFunction, Trace: trace != nil}
+	view := hotspot.View{Trace: trace != nil}
 	inputs := make([]round.Input, len(p.rounds.rounds))
 	for i := range p.rounds.rounds {
 		if inputs[i], err = p.readRound(&p.rounds.rounds[i]); err != nil {
@@ -170,10 +169,7 @@ func (p *profiling) run() (int, error) {
 // rows are the rows of the unit that --by names. Source text is among them only
 // where --source asks for it: rows travel further than reports.
 func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table {
-	switch p.String("by") {
-	case byFunction:
-		return rep.FunctionRows()
-	case byRound:
+	if p.String("by") == byRound {
 		return result.Rows()
 	}
 	return rep.HotspotRows(p.IsSet("source"))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -122,16 +121,13 @@ func published(name string, s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// finish opens objects to further keys, says units, and counts how often each object comes.
+// finish opens objects to further keys, and counts how often each object comes.
 func finish(s *jsonschema.Schema, seen map[string]int) {
 	if s == nil {
 		return
 	}
-	for key, p := range s.Properties {
+	for _, p := range s.Properties {
 		finish(p, seen)
-		if p.Description == "" {
-			p.Description = unitOf(key)
-		}
 	}
 	finish(s.Items, seen)
 	if len(s.Properties) == 0 {
@@ -191,22 +187,6 @@ func text(s *jsonschema.Schema) string {
 		panic("BUG: " + err.Error())
 	}
 	return string(b)
-}
-
-// units are the ends of keys that say what a number is in.
-var units = []struct{ end, unit string }{
-	{"us_per_step", "microseconds per step of a rank"}, {"per_step", "per step of a rank"}, {"_us", "microseconds"}, {"us", "microseconds"},
-	{"_ns", "nanoseconds"}, {"_ratio", "a share of 1"}, {"share", "a share of 1"}, {"percent", "percent"}, {"bytes", "bytes"},
-}
-
-// unitOf is the unit of a key, "" where it has none, or is not known to have one.
-func unitOf(key string) string {
-	for _, u := range units {
-		if key == u.end || strings.HasSuffix(key, u.end) && (u.end[0] == '_' || strings.HasSuffix(key, "_"+u.end)) {
-			return u.unit
-		}
-	}
-	return ""
 }
 
 // writeSchema writes the schema of what a call would have written.
