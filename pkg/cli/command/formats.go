@@ -175,22 +175,31 @@ func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, e
 	if !cli.IsStream(path) {
 		ext = extension(path)
 	}
-	byName := w.byName(ext, can)
-	fits := slices.Contains(can, atRest(byName))
-	ends := "end the name in " + cli.Or(w.extensions(can))
+	byName, format, given := w.byName(ext, can), c.String("format"), c.IsSet("format")
+	if !given {
+		format = byName
+	}
+	wrong := format != "" && !slices.Contains(can, atRest(format))
+	ends := "end the name of the output in " + cli.Or(w.extensions(can))
 	switch {
-	case c.IsSet("format"):
-		return w.given(c, can, byName, asked, brief)
-	case ext != "" && byName == "":
+	case !given && ext != "" && byName == "":
 		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
-	case byName != "" && !fits && brief:
-		return "", cli.Misuse("--brief writes JSON alone", ends)
-	case byName != "" && !fits && asked:
-		return "", w.noRows("or " + ends)
-	case byName != "" && !fits:
+	case wrong && brief:
+		return "", cli.Misuse("--brief writes JSON alone", "leave --format out, and "+ends)
+	case wrong && asked:
+		return "", cli.Misuse("--"+w.asked+" writes no rows", "give --format "+cli.Or(w.report)+" or none, and "+ends)
+	case wrong && given:
+		return "", cli.Misuse("--format "+format+" is for --"+w.asked, "rows are written as "+cli.Or(w.rows))
+	case wrong:
 		return "", cli.Misuse(path+": "+c.Name+" does not write "+ext, ends)
-	case byName != "":
-		return byName, nil
+	case given && format == formatArrow && c.ToTerminal():
+		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
+	case given && format == formatArrow && byName == formatParquet:
+		return "", cli.Misuse("--format arrow does not fit the name "+path, "name it .arrows")
+	case given && format != formatArrow && (byName == formatParquet || byName == formatArrow):
+		return "", cli.Misuse("--format "+format+" does not fit the name "+path, "end the name in another way")
+	case format != "":
+		return format, nil
 	case brief:
 		return formatJSON, nil
 	case asked || w.reports() || c.ToTerminal() && len(w.report) > 0 && !w.must:
@@ -199,34 +208,6 @@ func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, e
 		return formatTable, nil
 	}
 	return formatArrow, nil
-}
-
-// given is the format of --format, refused where the output cannot have it.
-func (w *writes) given(c *cli.Call, can []string, byName string, asked, brief bool) (string, error) {
-	format, path := c.String("format"), c.OutputPath()
-	switch {
-	case slices.Contains(can, format):
-	case brief:
-		return "", cli.Misuse("--brief writes JSON alone", "leave --format out")
-	case asked:
-		return "", w.noRows("or none, or end the name of the output in " + cli.Or(w.extensions(can)))
-	default:
-		return "", cli.Misuse("--format "+format+" is for --"+w.asked, "rows are written as "+cli.Or(w.rows))
-	}
-	switch {
-	case format == formatArrow && c.ToTerminal():
-		return "", cli.Misuse("will not write Arrow onto a terminal", "redirect it, pipe it into the next filter, or use -o FILE")
-	case format == formatArrow && byName == formatParquet:
-		return "", cli.Misuse("--format arrow does not fit the name "+path, "name it .arrows")
-	case format != formatArrow && (byName == formatParquet || byName == formatArrow):
-		return "", cli.Misuse("--format "+format+" does not fit the name "+path, "end the name in another way")
-	}
-	return format, nil
-}
-
-// noRows refuses rows where a report was asked for.
-func (w *writes) noRows(advice string) error {
-	return cli.Misuse("--"+w.asked+" writes no rows", "give --format "+cli.Or(w.report)+", "+advice)
 }
 
 // checkReplaced refuses to replace what the filter before this one may be reading
