@@ -109,7 +109,7 @@ func (l *learner) host(th *thread, d int64) {
 
 // waited notes a wait.
 func (l *learner) waited(th *thread, o *openRow, d int64) {
-	l.woken = l.woken || o.kind == event.OS
+	l.woken = l.woken || o.kind != event.API
 	if o.kind != event.API || !th.launches || d <= 0 {
 		return
 	}

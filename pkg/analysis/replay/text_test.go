@@ -22,7 +22,7 @@ import (
 //	KIND PLACE START END NAME [cN] [node] [class=C] [rank=N] [-> START END]
 //
 // in us: PLACE is tN for thread N or sN for stream N, cN the call that a unit is of, or its own
-// number of a call. What follows the arrow is where the row is then, reckoned by hand; rows
+// number of a call; ~ in a name is a blank. What follows the arrow is where the row is then, reckoned by hand; rows
 // without it stay.
 
 // moved is a row and where it is expected.
@@ -89,7 +89,7 @@ func parseRow(t *testing.T, line int, f []string) moved {
 		}
 		return int64(v * 1000)
 	}
-	m := moved{row: eventtest.New(event.KindCode(f[0]), 0, us(f[2]), us(f[3]), f[4])}
+	m := moved{row: eventtest.New(event.KindCode(f[0]), 0, us(f[2]), us(f[3]), strings.ReplaceAll(f[4], "~", " "))}
 	r := &m.row
 	number, err := strconv.ParseInt(f[1][1:], 10, 64)
 	if r.Kind < 0 || err != nil {

@@ -126,7 +126,7 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 		f := th.factor[s]
 		own := scaled(min(length, least), f)
 		switch {
-		case o.kind == event.OS && h.plan.keep[s], o.kind != event.API && f != 1:
+		case o.kind != event.API && (h.plan.keep[s] || f != 1):
 			th.now[s] = o.newStart[s] + scaled(length, f)
 		case after < 0:
 			th.now[s] = max(o.newStart[s], a.new[s]+after)
