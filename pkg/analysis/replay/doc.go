@@ -13,10 +13,10 @@
 // change nest, time counts once. Changes of all host time leave calls of the operating system that
 // wait, sleep, read or write as they are. A thread that launches nothing carries, after 100 us in
 // which no range or call of it is open, the shift of the thread that launched last in its process:
-// it was woken. So does, other than SPEC 12 has it, one that launches, where calls of the operating
-// system were not recorded and the other launched work for the same GPU meanwhile: it handed work
-// over (a backward pass, a copy). Not valid for threads that share a CPU or the interpreter lock
-// without ranges that say so.
+// it was woken. So does, other than SPEC 12 has it, one that launches, after 100 us in which nothing of
+// it begins or ends, in no call, where calls of the operating system were not recorded and the other
+// began to work and launched for the same GPU meanwhile: it handed work over (a backward pass, a
+// copy). Not valid for threads that share a CPU or the interpreter lock without ranges that say so.
 //
 // # Units (unit.go)
 //
@@ -48,11 +48,12 @@
 // streams are waited for in turn.
 //
 // Launching threads' waits for other threads end with what the thread of the process tree does
-// whose range or call ended last before them, within 60 us, unless Keep is set; waits for the
-// interpreter lock end when its holder does, and ranges about that lock wake nobody else. Threads
-// of other ranks are asked in calls of class io, by which messages come. Messages between processes
-// that no thread shows are not followed: such waits keep their length. Without the waits that bring
-// tokens back a message comes as long after the tokens as it did: it may be made of them.
+// whose range or call ended last before them, within 60 us; waits for the interpreter lock end when
+// its holder does, and ranges about that lock wake nobody else. With Keep both take as long as they
+// did: a holder that was asked for the lock would have given it up sooner, too. Threads of other ranks
+// are asked in calls of class io, by which messages come. Messages between processes that no thread
+// shows are not followed: such waits keep their length. Without the waits that bring tokens back a
+// message comes as long after the tokens as it did: it may be made of them.
 //
 // # Collectives (collective.go)
 //

@@ -38,6 +38,7 @@ type activity struct {
 	waiting int   // open waits in the operating system
 	open    int   // open ranges and calls
 	idle    int64 // when there were none last
+	since   int64 // when it began to do something after a while
 }
 
 // joining is that a thread made a stream wait for an event since it launched.
@@ -203,20 +204,22 @@ func (h *hosts) call(o *openRow) {
 
 // woken reports whether a thread that does something at t has waited for the thread that launched
 // last: it did nothing for a while, and launches nothing, or what it did then was not recorded and
-// the other has launched work for the same GPU meanwhile, as where one thread runs the backward pass for another.
+// the other came to launch work for the same GPU meanwhile, as where one thread runs the backward pass for another.
 func (th *thread) woken(t int64) bool {
-	if th.open > 0 || t-th.idle <= idleThread {
-		return false
-	}
 	if !th.launches {
-		return true
+		return th.open == 0 && t-th.idle > idleThread
 	}
 	by := th.process.launched
-	return !th.watched && by != nil && by != th && by.device == th.device && by.queue.list[len(by.queue.list)-1].start > th.idle
+	return t-th.last > idleThread && !th.watched && len(th.calls) == 0 && by != nil && by != th && by.device == th.device &&
+		by.since > th.last && by.queue.list[len(by.queue.list)-1].start > th.last
 }
 
 // reach brings a thread to a point of old time: one that was woken to where the other is.
 func (h *hosts) reach(th *thread, t int64) {
+	woken := th.begun && th.woken(t)
+	if !th.begun || t-th.last > idleThread {
+		th.since = t
+	}
 	switch {
 	case !th.begun:
 		th.begun, th.last, th.idle = true, t, t
@@ -226,7 +229,7 @@ func (h *hosts) reach(th *thread, t int64) {
 		}
 		h.plan.refactor(th)
 		return
-	case th.woken(t):
+	case woken:
 		for s := range th.now {
 			th.now[s] = t + h.shift(th.process, s)
 		}
