@@ -148,11 +148,7 @@ func (c *writer) explainCauses() {
 		c.say("The rest is in causes that each changed by less.")
 	}
 	if c.heldByHost() && len(c.IdleWhy) == 0 {
-		told := "--why tells, by what is recorded of threads"
-		if !c.base.run.threads() || !c.target.run.threads() {
-			told = "neither context switches nor OS calls are recorded, which would tell"
-		}
-		c.say("Host time is work or time off the CPU (locks, a CPU limit, other threads): %s.", told)
+		c.say("Host time is work or time off the CPU (locks, a CPU limit, other threads): --why tells, where context switches or OS calls were recorded.")
 	}
 }
 

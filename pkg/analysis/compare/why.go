@@ -19,14 +19,6 @@ func unite(a, b []idle.Missing) []idle.Missing {
 	return a
 }
 
-// threads reports whether it is recorded when threads were on a CPU, or what they called.
-func (r *Run) threads() bool {
-	is := func(option string) bool {
-		return slices.ContainsFunc(r.missing, func(m idle.Missing) bool { return strings.HasPrefix(m.Option, option) })
-	}
-	return !is("--cpuctxsw") || !is("-t osrt")
-}
-
 // lacks is what is missing as text.
 func lacks(missing []idle.Missing) string {
 	var parts []string
