@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -152,4 +153,11 @@ func stepsOf(t *testing.T, trace string) (walls map[string][]float64, from, to f
 		from, to, before[rank] = min(from, start/1e9), max(to, number(row, "end")/1e9), row
 	}
 	return walls, from, to
+}
+
+// TestIdleTimeOfRanks wants idle time of a whole trace to be that of a rank, as what there is to gain is.
+func TestIdleTimeOfRanks(t *testing.T) {
+	if text := string(must(t, nil, "gaps", "--by", "none", filepath.Join(root, "testdata", "llama_tp2.sqlite"))); !strings.Contains(text, "**HOST_WORK**, 300 ms: The GPU is idle 300 ms in the trace (83.3 % of its idle time)") {
+		t.Errorf("the idle time of two ranks is no mean:\n%s", text)
+	}
 }

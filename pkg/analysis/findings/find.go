@@ -49,6 +49,7 @@ type Run struct {
 	Steps  int     // rank-steps of the window, 0 without
 	IdleUs float64 // of all GPUs in the window
 	GPUs   int     // that a rank has, at most
+	Ranks  int     // that have GPU work
 	// Replay says what treatments bring.
 	Replay func(treatments []replay.Scenario, means bool) (*replay.Report, error)
 	// Alone: intervals, and what the first two bring together, are not asked.

@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -10,14 +11,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// evidence is what is known of facts that are one finding: numbers per step, and names.
+// evidence is what is known of facts that are one finding: numbers per step, without steps times of a
+// rank, as gains are, and names.
 func (g *group) evidence(run *Run, call, path string) map[string]any {
 	e := map[string]any{}
 	steps := float64(max(1, run.Steps))
+	periods := float64(max(1, cmp.Or(run.Steps, run.Ranks)))
 	for name, v := range g.numbers {
 		switch {
 		case strings.HasSuffix(name, "_us"):
-			e[name] = v / steps
+			e[name] = v / periods
 		case name == "count":
 			e["times"], e["each_us"] = v/steps, g.numbers["call_us"]/max(1, v)
 		default:

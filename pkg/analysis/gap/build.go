@@ -84,7 +84,7 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
 	}
-	run := findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each, Alone: c.opt.FirstOnly}
+	run := findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), Ranks: len(views), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each, Alone: c.opt.FirstOnly}
 	for _, v := range views {
 		run.GPUs = max(run.GPUs, len(v.gpus))
 	}
