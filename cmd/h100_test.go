@@ -157,6 +157,19 @@ func TestRecordedDifference(t *testing.T) {
 	}
 }
 
+// TestRecordedHalves compares the halves of a recording in the second of which half of the steps take 80 %
+// longer: no change among all rows that are tested, and a step's own interval that says otherwise.
+func TestRecordedHalves(t *testing.T) {
+	path, dir := inflated(t, "clean"), t.TempDir()
+	first, second := filepath.Join(dir, "first.arrows"), filepath.Join(dir, "second.arrows")
+	must(t, nil, "nsys2arrow", path, "--to", "0.075759s", "-o", first)
+	must(t, nil, "nsys2arrow", path, "--from", "0.075759s", "-o", second)
+	out := string(must(t, nil, "diff", first, second))
+	if got, _, _ := strings.Cut(out, "\n"); got != "# No significant change in step time (+644 µs), though its own 95 % interval is +182 µs to +1.11 ms: more runs would tell" {
+		t.Error(got)
+	}
+}
+
 // TestRecordedAdvice finds the steps of a trace that was recorded as verdict advises: 50,
 // but for the first after the profiler started.
 func TestRecordedAdvice(t *testing.T) {

@@ -20,7 +20,11 @@ func (c *Comparison) step() string {
 	case *c.Direction == Same:
 		return fmt.Sprintf("Same step time, within %s (%s)", report.Percent(sameShare), delta)
 	}
-	return fmt.Sprintf("No significant change in step time (%s)", delta)
+	said := fmt.Sprintf("No significant change in step time (%s)", delta)
+	if *c.Direction != Unclear { // told by its own interval, and not among all rows
+		said += fmt.Sprintf(", though its own 95 %% interval is %s: more runs would tell", interval(f.wall.CI))
+	}
+	return said
 }
 
 // beside is what is said after it where the step did not change, "" for nothing: what came more
