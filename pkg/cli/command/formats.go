@@ -180,7 +180,7 @@ func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, e
 		format = byName
 	}
 	wrong := format != "" && !slices.Contains(can, atRest(format))
-	ends := "end the name of the output in " + cli.Or(w.extensions(can))
+	ends := "end the name in " + cli.Or(w.extensions(can))
 	switch {
 	case !given && ext != "" && byName == "":
 		return "", cli.Misuse(path+": "+ext+" is not the extension of a format", ends+", or give --format")
