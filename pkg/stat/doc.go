@@ -35,7 +35,8 @@
 //
 // [Repeated] takes the variance between the runs' means, with one degree of freedom less
 // than runs, and Welch's t. What lies within a run is a part of it. Nothing is assumed but
-// that starts are independent.
+// that starts are independent. One run against several is a prediction: the variance between the
+// several is taken for both sides', with its degrees of freedom alone, as it is one estimate.
 //
 // # Quantiles
 //

@@ -108,15 +108,8 @@ func (c *Comparison) sides() []*side {
 	return []*side{c.base, c.target}
 }
 
-// chosen names the chosen steps.
-func (c *Comparison) chosen() string {
-	if c.opt.Phase == All {
-		return "steps"
-	}
-	return c.opt.Phase + " steps"
-}
-
-// counted is a number of the chosen steps.
+// chosen names the chosen steps, counted a number of them.
+func (c *Comparison) chosen() string { return strings.TrimPrefix(c.opt.Phase+" steps", All+" ") }
 func (c *Comparison) counted(n int) string {
 	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
 }

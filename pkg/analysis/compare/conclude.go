@@ -91,11 +91,10 @@ func (c *Comparison) apart() bool {
 
 // delta is by how much a figure changed, us.
 func (c *reader) delta(name string) float64 {
-	d := c.target.figures[name].Mean - c.base.figures[name].Mean
-	if math.IsNaN(d) {
-		return 0
+	if d := number(c.target.figures[name].Mean - c.base.figures[name].Mean); d != nil {
+		return *d
 	}
-	return d
+	return 0
 }
 
 // direction says which way a row of the wall time went, by its interval alone.

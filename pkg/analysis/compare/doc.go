@@ -62,7 +62,7 @@
 //
 // Evidence (evidence.go, factor.go, tails.go): package stat has one estimator for each design, with its
 // sources and what it costs where its assumptions do not hold. One run a side: the
-// long-run variance and Student's t. Several: Welch's t over the runs. Quantiles: order
+// long-run variance and Student's t. Several: Welch's t over the runs; against one: a prediction. Quantiles: order
 // statistics at the effective number of steps. P99, maximum and what happens in few
 // steps: Fisher's test. One control of false alarms over all rows, Benjamini and Hochberg
 // at 5 %. Only a row with evidence has a status: NEW, REMOVED, REGRESSION (more than

@@ -121,11 +121,7 @@ func (c *Comparison) causeText() string {
 		text += fmt.Sprintf("%s%s (%s)", []string{": ", ", "}[k], n.title, change(n.row.delta()))
 	}
 	if f := &c.finding; len(f.named) > 0 && f.explained < explains {
-		verb := "explain"
-		if len(f.named) == 1 {
-			verb = "explains"
-		}
-		text += fmt.Sprintf(", which %s %s of it", verb, report.Percent(f.explained))
+		text += fmt.Sprintf("; that is %s of it", report.Percent(f.explained))
 	}
 	return text
 }

@@ -21,11 +21,11 @@ func unite(a, b []idle.Missing) []idle.Missing {
 
 // lacks is what is missing as text.
 func lacks(missing []idle.Missing) string {
-	var parts []string
+	text := ""
 	for _, m := range missing {
-		parts = append(parts, m.What+" ("+m.Option+")")
+		text += " and " + m.What + " (" + m.Option + ")"
 	}
-	return strings.Join(parts, " and ")
+	return strings.TrimPrefix(text, " and ")
 }
 
 // byWhy names idle time by its cause and why the launching thread did not go on; while it
