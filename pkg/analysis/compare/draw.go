@@ -11,35 +11,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// changed is a part of the time of a step, and by how much it changed, us.
-type changed struct {
-	name  string
-	delta float64
-}
-
-// changes are those of busy time and of idle time by cause, the largest, of more than what counts
-// as the same wall time; the last one is all others. They add up to the change of both.
-func (c *page) changes() []changed {
-	var parts []changed
-	for r := range each(c.Causes) {
-		if c.worthALine(math.Abs(*r.Delta)) {
-			parts = append(parts, changed{causeTitle(r.Cause), *r.Delta})
-		}
-	}
-	slices.SortFunc(parts, func(a, b changed) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.delta), math.Abs(a.delta)), cmp.Compare(a.name, b.name))
-	})
-	parts = parts[:min(len(parts), topOps)]
-	rest := *c.summary(idleTime).Delta
-	for _, p := range parts {
-		rest -= p.delta
-	}
-	parts = append(parts, changed{"idle, all other causes", rest})
-	return slices.Insert(parts, 0, changed{"GPU busy", *c.summary(busyTime).Delta})
-}
-
 // waterfall leads from the time of a step in the baseline, busy and idle, over what
-// changed of it to that in the target.
+// changed of it to that in the target: busy time, and the causes of idle time that changed most, by
+// more than what counts as the same wall time; the last one is all others.
 func (c *page) waterfall(s *report.Section) {
 	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
@@ -50,20 +24,31 @@ func (c *page) waterfall(s *report.Section) {
 		t.Row(report.Label(name), report.Cell{}, report.Num(us))
 	}
 	total("baseline", from)
-	at, parts := from, c.changes()
-	for _, one := range parts {
-		p.Rows = append(p.Rows, figure.Bar{Label: one.name, From: at, Parts: []float64{0, min(one.delta, 0), max(one.delta, 0)}, Text: change(one.delta)})
-		at += one.delta
-		t.Row(report.Str(one.name), report.Num(one.delta), report.Num(at))
+	at, largest, most := from, "", math.Inf(-1)
+	part := func(name string, delta float64) {
+		p.Rows = append(p.Rows, figure.Bar{Label: name, From: at, Parts: []float64{0, min(delta, 0), max(delta, 0)}, Text: change(delta)})
+		at += delta
+		t.Row(report.Str(name), report.Num(delta), report.Num(at))
+		if math.Abs(delta) > most {
+			largest, most = name+", "+change(delta), math.Abs(delta)
+		}
 	}
+	part("GPU busy", *busy.Delta)
+	rest := *idle.Delta
+	for r := range each(c.Causes[:min(len(c.Causes), topOps)]) {
+		if c.worthALine(math.Abs(*r.Delta)) {
+			part(causeTitle(r.Cause), *r.Delta)
+			rest -= *r.Delta
+		}
+	}
+	part("idle, all other causes", rest)
 	total("target", to)
 	title := "From baseline to target: GPU time per step, busy and idle by cause"
 	if p.Zoom(); p.Low > 0 {
 		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(p.Low))
 	}
-	largest := slices.MaxFunc(parts, func(a, b changed) int { return cmp.Compare(math.Abs(a.delta), math.Abs(b.delta)) })
-	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s, %s.",
-		report.Micros(from), report.Micros(to), largest.name, change(largest.delta)), p, t)
+	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s.",
+		report.Micros(from), report.Micros(to), largest), p, t)
 }
 
 // forest draws the changes of operations with their intervals, those that changed most.

@@ -3,6 +3,9 @@ package compare
 import (
 	"math"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
 // The waterfall leads from the baseline to the target.
@@ -22,8 +25,11 @@ func TestFiguresAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0.0
-	for _, p := range (&page{c}).changes() {
-		total += p.delta
+	s := &report.Section{}
+	(&page{c}).waterfall(s)
+	bars := s.Blocks[0].(*report.Drawing).Plot.(*figure.Bars).Rows
+	for _, bar := range bars[1 : len(bars)-1] {
+		total += bar.Parts[1] + bar.Parts[2]
 	}
 	if want := *c.summary(wall).Delta; math.Abs(total-want) > 1e-6 {
 		t.Errorf("the changes come to %f us, want %f", total, want)
