@@ -97,8 +97,7 @@ func (t *Tagger) Next() (*event.Batch, error) {
 	t.out = *b
 	t.out.Columns |= event.PhaseCols
 	t.out.Phase, t.out.Ctx, t.out.Gen = t.own.Phase, t.own.Ctx, t.own.Gen
-	t.tag(&t.out)
-	return &t.out, nil
+	return &t.out, t.out.EachRank(t.tag)
 }
 
 // Parts returns the rows with phases of each part of the source. It is event.Parted's.
@@ -124,19 +123,10 @@ func (t *Tagger) Rest() (event.Source, error) {
 	return t, err
 }
 
-// tag fills the three columns, which are null.
-func (t *Tagger) tag(b *event.Batch) {
-	for i := 0; i < b.Len; {
-		j := b.RankEnd(i)
-		if id, known := b.Rank.Get(i); known {
-			t.tagRank(b, i, j, id)
-		}
-		i = j
-	}
-}
-
-// tagRank gives rows i to j, which are of one rank, the phases of their steps.
-func (t *Tagger) tagRank(b *event.Batch, i, j int, rank int32) {
+// tag fills the three columns, which are null, of rows i to j, which are of one rank: they get the
+// phases of their steps.
+func (t *Tagger) tag(rank int32, i, j int) error {
+	b := &t.out
 	kinds, valid := b.Kind.Values[:j], b.Step.Valid
 	phase, known := t.phases[rank]
 	if !known { // the row of the step was not chosen
@@ -154,6 +144,7 @@ func (t *Tagger) tagRank(b *event.Batch, i, j int, rank int32) {
 			b.Phase.Fill(from, i, phase)
 		}
 	}
+	return nil
 }
 
 // step fills ctx and gen of step row i and returns the step's phase.

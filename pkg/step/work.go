@@ -42,14 +42,8 @@ func (w *Work) Take(v []int64) {
 	*w = Work{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), int32(v[4]), int32(v[5]), int32(v[6]), int32(v[7])}
 }
 
-// InForward reports whether kernels of a class are those of a forward pass.
-func InForward(class event.Class) bool {
-	switch class {
-	case event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant:
-		return true
-	}
-	return false
-}
+// forward are the classes of the kernels of a forward pass.
+var forward = event.ClassesOf(event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant)
 
 // Kind is what kind of step one is beside the others of its rank.
 type Kind struct {
@@ -136,7 +130,7 @@ func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 			switch class, ok := b.Class.Get(i); {
 			case b.GraphNode.Valid.Get(i):
 				to.Replayed++
-			case ok && InForward(class):
+			case ok && forward.Has(class):
 				to.Forward++
 			default:
 				to.Loose++

@@ -50,7 +50,7 @@ func TestKinds(t *testing.T) {
 	if kinds := Kinds([]Work{draft, draft, main, draft}, NVTX); !kinds[2].Eager || kinds[0].Eager {
 		t.Errorf("of a draft model and its main one the latter runs eagerly: %+v", kinds)
 	}
-	if !InForward(event.GEMM) || InForward(event.Sampling) {
+	if !forward.Has(event.GEMM) || forward.Has(event.Sampling) {
 		t.Error("classes of a forward pass")
 	}
 }

@@ -197,14 +197,7 @@ const (
 
 // call counts a call that launches kernels, or a graph, and begins at t.
 func (o *outside) call(class event.Class, t int64) {
-	k := kernelsDuring
-	if class == event.GraphLaunch {
-		k = graphsDuring
-	}
-	if t >= o.end {
-		k += kernelsAfter
-	}
-	o.now[k]++
+	o.now[b2n(class == event.GraphLaunch)*graphsDuring+b2n(t >= o.end)*kernelsAfter]++
 }
 
 // marker begins a marker that ends at end; one that is not fresh is a part of one before. What

@@ -207,13 +207,6 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 		return nil, err
 	}
 	it := &Isolator{src: src, header: *h, opt: opt, plan: p}
-	it.describe()
-	it.pool.columns = it.header.Columns
-	return it, nil
-}
-
-// describe says in the header what the stream is now.
-func (it *Isolator) describe() {
 	it.header.Stage = "isolate"
 	if it.opt.Columns != 0 {
 		it.header.Columns &= it.opt.Columns | event.HostCols
@@ -226,6 +219,8 @@ func (it *Isolator) describe() {
 		it.header.Isolation.Busy = "all"
 	}
 	it.header.Isolation.Chosen = slices.ContainsFunc(it.header.Reports, func(r event.Report) bool { return r.Chosen })
+	it.pool.columns = it.header.Columns
+	return it, nil
 }
 
 // Header returns the header of the stream with steps.
