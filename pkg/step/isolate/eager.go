@@ -41,17 +41,17 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 		r.copying, r.eager.copied = r.copying || r.eager.copied, false
 		boundary = r.boundary(b, k)
 	}
-	s, text := r.stepAt(b, k)
-	s.id = launch
-	switch {
-	case !r.open || boundary:
+	if !r.open || boundary {
+		s, text := r.stepAt(b, k)
+		s.id = launch
 		r.begin(k, s, text)
-	case fresh: // another piece of the cycle
-		r.step.id = launch
-		fallthrough
-	default:
-		_ = r.prolong(launch, s.end) || r.prolong(r.step.id, s.end)
+		return
 	}
+	if fresh { // another piece of the cycle
+		r.step.id = launch
+	}
+	end := min(b.End.Values[k], r.border)
+	_ = r.prolong(launch, end) || r.prolong(r.step.id, end)
 }
 
 // observeEager uses row k, a kernel that no replay ran.

@@ -267,7 +267,11 @@ func (it *Isolator) add(b *event.Batch) error {
 		if err := it.enter(id); err != nil {
 			return err
 		}
-		if err := it.cur.feed(b, i, j); err != nil {
+		if it.cur.left || id == noRank {
+			it.cur.out.add(b, i, j)
+			it.cur.out.seal(event.BatchRows)
+			it.cur.last = never
+		} else if err := it.cur.use(b, i, j); err != nil {
 			return err
 		}
 		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore(), it.cur.last)

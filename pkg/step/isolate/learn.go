@@ -1,6 +1,8 @@
 package isolate
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -30,12 +32,12 @@ func (u *rule) beginsWith(t int32, words *vocabulary) bool {
 // until it is known how to identify steps: to the end of the segment, or where
 // that is long as far as enough is known.
 type learner struct {
-	clock        // as if the rows that are held were used
+	clock        // where the rows begin that are held
+	host         // that is known there
 	held  output // copies of the rows
 	rows  int    // how many there are
 	retry int    // the number of rows at which to try
 	run   run
-	ended bool  // no GPU activity since the end of a segment
 	tried int   // rows when the structure was last looked for
 	rule  *rule // what was found then
 	whole int   // replays that begin with an embedding: each is a forward pass
@@ -44,7 +46,7 @@ type learner struct {
 // learns says whether the steps of the rank have to be learned before its next
 // collective is used.
 func (s *structure) learns() bool {
-	return s.rule == nil && !s.replaying &&
+	return s.rule == nil && s.learner == nil && !s.replaying &&
 		(s.plan.method == step.Graph || s.plan.method == step.Allreduce && !s.plan.gapsAlone && !s.marked)
 }
 
@@ -55,38 +57,27 @@ func (r *rank) learn(b *event.Batch, k int) {
 		r.device = b.Device.Values[k]
 	}
 	r.context.reset()
-	r.learner = &learner{retry: minHeld, clock: r.clock, held: output{pool: &pool{columns: b.Columns}}}
+	r.learner = &learner{retry: minHeld, clock: r.clock, host: r.host, held: output{pool: &pool{columns: b.Columns}}}
+	r.learner.long = slices.Clone(r.host.long)
+	r.limit = b.Start.Values[k] + r.plan.segmentGap
+	for _, kind := range [...]event.Kind{event.Kernel, event.Graph, event.Memcpy} {
+		r.want[kind] = ^uint32(0)
+	}
+	r.want[event.API] = 1 << event.APISync
 }
 
-// hold holds rows i to j as far as they belong to the segment. It returns the
-// first that does not, and whether it is time to decide.
-func (s *structure) hold(b *event.Batch, i, j int) (next int, done bool) {
+// hold ends a batch of rows that were held, and says whether it is time to decide.
+func (s *structure) hold() bool {
 	l := s.learner
-	starts, ends, kinds := b.Start.Values[:j], b.End.Values[:j], b.Kind.Values[:j]
-	from := i
-	for ; i < j && !done; i++ {
-		t := starts[i]
-		if !l.ended && (l.rows > 0 && t-s.plan.segmentGap > l.frontier || t >= l.border) {
-			if done = s.decides(); done {
-				break
-			}
-			l.ended = true
-			l.passBorders(t)
-		}
-		if s.plan.busy>>uint32(kinds[i])&1 != 0 && ends[i] > t {
-			l.frontier, l.ended = max(l.frontier, ends[i]), false
-		}
-		s.read(b, i)
-		l.rows++
-		done = s.marked || l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld
-	}
 	l.held.seal(event.BatchRows)
-	l.held.add(b, from, i)
-	if !done && l.rows >= l.retry {
-		l.retry *= 2
-		done = s.decides()
+	if l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld {
+		return true
 	}
-	return i, done
+	if l.rows < l.retry {
+		return false
+	}
+	l.retry *= 2
+	return s.decides()
 }
 
 // decides says whether what was seen is enough. A segment that is too short to
@@ -131,7 +122,7 @@ func (s *structure) read(b *event.Batch, k int) {
 // learned ends the learning: it sets the rule, and uses the rows that were held.
 func (r *rank) learned() (err error) {
 	l := r.learner
-	if !r.marked && len(l.run.ends) > 0 {
+	if r.want = r.plan.want; !r.marked && len(l.run.ends) > 0 {
 		u := l.rule
 		if u == nil || l.tried < l.rows {
 			u = l.run.rule(r.context.words.all)
@@ -147,17 +138,19 @@ func (r *rank) learned() (err error) {
 		}
 		r.rule, r.want = u, u.wants(r.plan.want, r.context.words.all)
 	}
-	r.learner = nil
+	r.learner, r.clock, r.host = nil, l.clock, l.host
 	r.context.reset()
 	r.begins = false
+	in, from := r.in, r.from
 	r.replaying = true
 	for _, b := range l.held.batches {
-		for i := 0; i < b.Len && err == nil; {
-			i, err = r.use(b, i, b.Len)
+		if err == nil && b.Len > 0 {
+			err = r.use(b, 0, b.Len)
 		}
 		r.out.pool.put(b)
 	}
 	r.replaying = false
+	r.in, r.from = in, from
 	return err
 }
 

@@ -71,8 +71,10 @@ func (r *rank) prolong(id, end int64) bool {
 	}
 	if end > s.end {
 		s.end = end
-		r.patch(s)
 		r.extend(end)
+		if s != &r.step {
+			r.patch(s)
+		}
 	}
 	return r.open
 }

@@ -127,34 +127,13 @@ func (r *clock) passBorders(t int64) {
 	}
 }
 
-// feed uses rows i to j, or holds them back to learn from.
-func (r *rank) feed(b *event.Batch, i, j int) (err error) {
-	if r.id == noRank || r.left {
-		r.last = never
-		r.out.add(b, i, j)
-		r.out.seal(event.BatchRows)
-		return nil
-	}
-	for i < j && err == nil {
-		done := false
-		if r.learner == nil {
-			i, err = r.use(b, i, j)
-		} else if i, done = r.hold(b, i, j); done {
-			err = r.learned()
-		}
-	}
-	return err
-}
-
-// use uses rows i to j as far as they need no learning, and returns the first
-// that it did not use.
-func (r *rank) use(b *event.Batch, i, j int) (int, error) {
+// use uses rows i to j, or holds them back to learn from.
+func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	first := i
 	r.in, r.from = b, i
-	for i < j {
+	for i < j && err == nil {
 		if r.plan.method == step.Graph && r.learns() { // from what is before the first pass on
 			r.learn(b, i)
-			return i, nil
 		}
 		k, stop := r.scan(b, i, j)
 		for ; i < k && r.structured(); i++ { // code that is compiled launches elementwise ones by the thousand
@@ -162,7 +141,7 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		}
 		switch stop {
 		case unsorted:
-			return k, &event.Error{
+			return &event.Error{
 				Msg:    fmt.Sprintf("rows of rank %d are not in the order of their start", r.id),
 				Advice: "sort the stream by rank and start",
 			}
@@ -170,6 +149,12 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 			t := b.Start.Values[k]
 			r.put(k)
 			switch {
+			case r.learner != nil && r.decides():
+				err = r.learned()
+				i = k
+				continue
+			case r.learner != nil:
+				r.limit = t + r.plan.segmentGap
 			case !r.open:
 			case t >= r.border:
 				r.closeSegment(t)
@@ -184,13 +169,19 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 		case wanted:
 			if r.learns() && r.isUnit(b, k) {
 				r.learn(b, k)
-				return k, nil
 			}
-			r.observe(b, k)
+			if r.learner == nil {
+				r.observe(b, k)
+			} else if r.read(b, k); r.marked && r.plan.method != step.Graph {
+				r.put(k + 1)
+				err = r.learned()
+			}
 		}
 		i = k + 1
 	}
-	r.put(j)
+	if r.put(j); r.learner != nil && r.hold() {
+		return r.learned()
+	}
 	if t := b.Start.Values[j-1]; r.pausing() {
 		if r.rows += j - first; r.rows >= maxHeld { // too many to hold them any longer
 			if r.rows = 0; !r.hostIn(t).works(never) {
@@ -201,12 +192,17 @@ func (r *rank) use(b *event.Batch, i, j int) (int, error) {
 	if !r.open {
 		r.out.seal(event.BatchRows)
 	}
-	return j, nil
+	return err
 }
 
-// put puts those of the rows before row k into the output that are not in it.
+// put puts those of the rows before row k that are not in it into the output, or holds them.
 func (r *rank) put(k int) {
-	r.out.add(r.in, r.from, k)
+	to := &r.out
+	if r.learner != nil {
+		to = &r.learner.held
+		r.learner.rows += k - r.from
+	}
+	to.add(r.in, r.from, k)
 	r.from = k
 }
 
