@@ -112,27 +112,22 @@ func groups(facts []Fact) (list []*group) {
 			return cmp.Or(cmp.Compare(b.Numbers["idle_us"], a.Numbers["idle_us"]), cmp.Compare(b.Numbers["call_us"], a.Numbers["call_us"]), strings.Compare(a.Call+a.Path, b.Call+b.Path))
 		})
 		for _, f := range g.facts { // in this order: sums of floats depend on it
-			g.sum(f)
+			for name, v := range f.Numbers {
+				if strings.HasSuffix(name, "_most") || strings.HasSuffix(name, "_share") {
+					g.numbers[name] = max(g.numbers[name], v)
+				} else {
+					g.numbers[name] += v
+				}
+			}
+			for name, text := range f.Names {
+				if _, ok := g.names[name]; !ok { // that of the fact with most idle time
+					g.names[name] = text
+				}
+			}
+			g.steps.addAll(f.Steps)
 		}
 	}
 	return list
-}
-
-// sum adds the numbers of a fact.
-func (g *group) sum(f *Fact) {
-	for name, v := range f.Numbers {
-		if strings.HasSuffix(name, "_most") || strings.HasSuffix(name, "_share") {
-			g.numbers[name] = max(g.numbers[name], v)
-		} else {
-			g.numbers[name] += v
-		}
-	}
-	for name, text := range f.Names {
-		if _, ok := g.names[name]; !ok { // that of the fact with most idle time
-			g.names[name] = text
-		}
-	}
-	g.steps.addAll(f.Steps)
 }
 
 // place returns the call and the path that all facts have in common, or most of the idle time is

@@ -25,17 +25,6 @@ var bucketSources = [numBuckets]struct{ source, dominates string }{
 	{"waiting for the GPU or another rank, creating objects, garbage collection", "synchronisation or the creation of objects"},
 }
 
-// bucketOf returns the bucket of a gap.
-func bucketOf(ns int64) int {
-	// Fast path: nearly all are short.
-	for i, limit := range bucketLimits {
-		if ns < limit {
-			return i
-		}
-	}
-	return numBuckets - 1
-}
-
 // gapTally is what is known of a number of gaps.
 type gapTally struct {
 	count, total [numBuckets]int64
@@ -86,7 +75,11 @@ type stream struct {
 // that starts with the last is put before it.
 func (r *rank) addStream(d *gpu, id int64, a *activity) {
 	if d.stream == nil || d.stream.id != id {
-		d.stream = d.findStream(id)
+		k := slices.IndexFunc(d.streams, func(s *stream) bool { return s.id == id })
+		if k < 0 {
+			k, d.streams = len(d.streams), append(d.streams, &stream{id: id, end: none})
+		}
+		d.stream = d.streams[k]
 	}
 	s := d.stream
 	if s.start == a.Start && s.end > none {
@@ -107,18 +100,6 @@ func (r *rank) addStream(d *gpu, id int64, a *activity) {
 	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, d.Idle
 }
 
-// findStream returns the stream with an id, which may be a new one: few are in use at once.
-func (d *gpu) findStream(id int64) *stream {
-	for _, s := range d.streams {
-		if s.id == id {
-			return s
-		}
-	}
-	s := &stream{id: id, end: none}
-	d.streams = append(d.streams, s)
-	return s
-}
-
 // addGap observes the gap between the last activity of a stream and a.
 func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	t := r.tallyOf(s.end, a.Start)
@@ -126,7 +107,10 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 		return
 	}
 	gap := a.Start - s.end
-	bucket := bucketOf(gap)
+	bucket := 0
+	for bucket < len(bucketLimits) && gap >= bucketLimits[bucket] { // nearly all are short
+		bucket++
+	}
 	t.count[bucket]++
 	t.total[bucket] += gap
 	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || us(gap) <= t.top[0].GapUs) { // it is none of the longest
@@ -162,7 +146,7 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 // one across segments, as the next step says.
 func (r *rank) tallyOf(end, start int64) *gapTally {
 	of := scope{between, noPhase, false}
-	if r.tracing() {
+	if r.c.wholeTrace || r.walk.Steps.Len() == 0 { // it counts for the window of the trace: that was asked for, or there may be no steps at all
 		if from, to, ok := r.walk.TraceWindow(); !ok || end < from || to < start {
 			return nil
 		}

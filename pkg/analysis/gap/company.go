@@ -16,17 +16,6 @@ type places struct {
 	gpus           []int32 // the nodes of the rank's GPUs
 }
 
-// placesOf returns those of a rank.
-func placesOf(h *event.Header, rank int32) (p places) {
-	if rep := h.Report(rank); rep != nil {
-		p.sockets, p.nodes = rep.Sockets, rep.Nodes
-	}
-	if f := h.RankFacts(rank); f != nil {
-		p.gpus = f.GPUNodes
-	}
-	return p
-}
-
 // at is the place of a CPU, -1 where it is not known.
 func at(places []int32, cpu int32) int32 {
 	if cpu < 0 || int(cpu) >= len(places) {
@@ -167,8 +156,14 @@ func (c *Watch) beside(rep *Idle, views []*view) {
 	}
 	whole, own := timesOf(views...), map[int32]*times{}
 	for _, v := range views {
-		own[v.id] = timesOf(v)
-		own[v.id].view, own[v.id].places = v, placesOf(c.header, v.id)
+		of := timesOf(v)
+		if rep := c.header.Report(v.id); rep != nil {
+			of.sockets, of.nodes = rep.Sockets, rep.Nodes
+		}
+		if f := c.header.RankFacts(v.id); f != nil {
+			of.places.gpus = f.GPUNodes
+		}
+		of.view, own[v.id] = v, of
 	}
 	all, order := make([]ran, len(threads)), make([]int, len(threads))
 	for k := range all {

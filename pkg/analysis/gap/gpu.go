@@ -1,6 +1,8 @@
 package gap
 
 import (
+	"slices"
+
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -60,7 +62,11 @@ func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	d := r.idle.Activity(&a.Activity)
 	if r.gpu == nil || r.gpu.GPU != d {
-		r.gpu = r.findGPU(d)
+		k := slices.IndexFunc(r.gpus, func(known *gpu) bool { return known.GPU == d })
+		if k < 0 {
+			k, r.gpus = len(r.gpus), append(r.gpus, &gpu{GPU: d})
+		}
+		r.gpu = r.gpus[k]
 	}
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
@@ -92,16 +98,4 @@ func (r *rank) addReplay(a *activity) {
 	if a.Kind == event.Graph {
 		r.now.started.Whole++
 	}
-}
-
-// findGPU returns the GPU of idle's, which may be a new one.
-func (r *rank) findGPU(of *idle.GPU) *gpu {
-	for _, d := range r.gpus {
-		if d.GPU == of {
-			return d
-		}
-	}
-	d := &gpu{GPU: of}
-	r.gpus = append(r.gpus, d)
-	return d
 }

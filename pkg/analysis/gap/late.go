@@ -7,7 +7,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/straggler"
-	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -151,20 +150,6 @@ func (v *compared) idleTimes() map[string]float64 {
 		times[v.c.sites.CauseName(s.Key)] += us(s.Ns) / float64(v.n)
 	})
 	return times
-}
-
-// launchStep returns the step in which the collective of an activity was launched, where
-// steps are ranges of the host, and else in which it runs. (Where hosts run ahead, that
-// differs from rank to rank.) It never goes back.
-func (r *rank) launchStep(a *activity) int {
-	k := r.walk.Steps.Len() - 1
-	if r.c.method == step.NVTX && a.LaunchStart != none {
-		for k > 0 && r.walk.Steps.At(k).Start > a.LaunchStart {
-			k--
-		}
-	}
-	r.gpu.step = max(r.gpu.step, k)
-	return r.gpu.step
 }
 
 // kernelTime is the time of a step's kernels by class.

@@ -232,9 +232,5 @@ func (r *rank) seal() {
 	r.slices = slices.Clone(r.slices) // without the room that they had to grow
 }
 
-// tracing reports whether what comes counts for the window of the trace: that was
-// asked for, or there may be no steps at all.
-func (r *rank) tracing() bool { return r.c.wholeTrace || r.walk.Steps.Len() == 0 }
-
 // counting reports whether what starts now may be in a window.
 func (r *rank) counting() bool { return r.at.Place != step.Outside || r.at.Trace }

@@ -12,19 +12,13 @@ const TableVersion = 1
 
 // Table returns one of Reports as a table.
 func (rep *Report) Table(part string) (*table.Table, error) {
-	switch part {
-	case "idle":
-		return rep.idleTable(), nil
-	case "gaps":
-		return rep.gapTable(), nil
-	case "graph":
-		return rep.graphTable(), nil
-	case "pattern":
-		return rep.patternTable(), nil
-	case "straggler":
-		return rep.stragglerTable(), nil
+	tables := map[string]func() *table.Table{
+		"idle": rep.idleTable, "gaps": rep.gapTable, "graph": rep.graphTable, "pattern": rep.patternTable, "straggler": rep.stragglerTable,
 	}
-	return nil, fmt.Errorf("no report is called %q", part)
+	if tables[part] == nil {
+		return nil, fmt.Errorf("no report is called %q", part)
+	}
+	return tables[part](), nil
 }
 
 // idleTable has a row for each cause in the window (scope "window"), in the steps

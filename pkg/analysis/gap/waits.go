@@ -39,8 +39,17 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	case a.Kind != event.Kernel || !a.class.IsCollective():
 		d.collectives.Work(a.Start, a.End)
 	case inStep && r.walk.Steps.Len() > 0:
+		// It is of the step in which it was launched, where steps are ranges of the host, and else of that in
+		// which it runs (where hosts run ahead, that differs from rank to rank), and of none before the last's.
+		k := r.walk.Steps.Len() - 1
+		if r.c.method == step.NVTX && a.LaunchStart != none {
+			for k > 0 && r.walk.Steps.At(k).Start > a.LaunchStart {
+				k--
+			}
+		}
+		d.step = max(d.step, k)
 		d.collectives.Collective(collective.Collective{
-			Step: int32(r.launchStep(a)), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
+			Step: int32(d.step), Name: a.Name, Allreduce: a.class == event.Allreduce, Start: a.Start, End: a.End,
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package idle
 
 import (
-	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
@@ -105,20 +104,4 @@ func (c *company) EachSpan(f func(slice int, thread, from, to int64, lost bool))
 			f(int(slice), rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i], rows[spanLost][i] == 1)
 		}
 	})
-}
-
-// observeRun observes row i, of kind run, of a thread.
-func (r *Rank) observeRun(h *hostThread, b *event.Batch, i int) {
-	run := cpuRun{b.Start.Values[i], b.End.Values[i], -1}
-	if b.Columns.Has(event.ColCPU) {
-		if cpu, ok := b.CPU.Get(i); ok {
-			run.cpu = cpu
-		}
-	}
-	if h.quiet {
-		r.keepQuiet(h, run)
-	} else {
-		h.Advance(run.start)
-		h.Host.Run(run.end, run.cpu >= 0)
-	}
 }

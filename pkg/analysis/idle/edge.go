@@ -101,20 +101,15 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	k := sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
 	for ; k >= 0 && e.ranges[k].maxEnd > t; k-- {
 		if m := &e.ranges[k]; m.end > t {
-			return l.see(int(m.id))
+			for int(m.id) >= len(l.seen) {
+				l.seen = append(l.seen, make([]bool, max(64, len(l.seen)))...)
+			}
+			seen := l.seen[m.id]
+			l.seen[m.id] = true
+			return !seen
 		}
 	}
 	return false
-}
-
-// see reports whether a marker is seen for the first time.
-func (l *gpuEdge) see(id int) bool {
-	for id >= len(l.seen) {
-		l.seen = append(l.seen, make([]bool, max(64, len(l.seen)))...)
-	}
-	fresh := !l.seen[id]
-	l.seen[id] = true
-	return fresh
 }
 
 // Step observes the row of a step, which stands before the rows that start in it.

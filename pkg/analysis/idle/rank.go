@@ -76,7 +76,7 @@ func Kept(s *spill.Store) error {
 
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
-	r := &Rank{ledger: newLedger(sites, opt), hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
+	r := &Rank{ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: log{opt.Store.NewLog(logColumns, 0)}, host: log{opt.Store.NewLog(logColumns, 0)}}, hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
 	r.edges.rows = r.edges.longest || opt.Method == "graph"
 	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
@@ -184,8 +184,18 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 	start, end := b.Start.Values[i], b.End.Values[i]
 	r.last = start
 	if b.Kind.Values[i] == event.Run {
-		h := r.threadOf(id, start, true)
-		r.observeRun(h, b, i)
+		h, run := r.threadOf(id, start, true), cpuRun{start, end, -1}
+		if b.Columns.Has(event.ColCPU) {
+			if cpu, ok := b.CPU.Get(i); ok {
+				run.cpu = cpu
+			}
+		}
+		if h.quiet {
+			r.keepQuiet(h, run)
+		} else {
+			h.Advance(start)
+			h.Host.Run(end, run.cpu >= 0)
+		}
 		return int(h.number)
 	}
 	class, ok := b.Class.Get(i)

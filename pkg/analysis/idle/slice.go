@@ -82,14 +82,6 @@ type ledger struct {
 	host   log // what launching threads did
 }
 
-// newLedger returns one with a slice that no window holds.
-func newLedger(sites *Sites, opt Options) ledger {
-	return ledger{
-		sites: sites, opt: opt, slices: []slice{{start: none}},
-		idle: log{opt.Store.NewLog(logColumns, 0)}, host: log{opt.Store.NewLog(logColumns, 0)},
-	}
-}
-
 // seal observes the end of all slices.
 func (l *ledger) seal() {
 	if l.slices[len(l.slices)-1].start < never {

@@ -115,8 +115,17 @@ func (t *Thread) Advance(to int64) {
 			why, until = t.Host.At(t.now, until, in)
 			part = t.Divide(state, why)
 		}
-		t.spend(state, until-t.now)
-		t.emit(part, until)
+		for int(state) >= len(t.spent) {
+			t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
+		}
+		if t.spent[state] == 0 {
+			t.touched = append(t.touched, state)
+		}
+		t.spent[state] += until - t.now
+		if n := len(t.runs); n == t.first || t.runs[n-1].State != part {
+			t.runs = append(t.runs, Run{t.now, part})
+		}
+		t.now = until
 	}
 }
 
@@ -154,25 +163,6 @@ func (t *Thread) outside(limit int64) (State, int64) {
 		t.ranges = t.ranges[:n-1]
 	}
 	return InUntraced, limit
-}
-
-// emit says that the thread is in a state until a time.
-func (t *Thread) emit(state State, until int64) {
-	if n := len(t.runs); n == t.first || t.runs[n-1].State != state {
-		t.runs = append(t.runs, Run{t.now, state})
-	}
-	t.now = until
-}
-
-// spend adds up the time in a state.
-func (t *Thread) spend(state State, ns int64) {
-	for int(state) >= len(t.spent) {
-		t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
-	}
-	if t.spent[state] == 0 {
-		t.touched = append(t.touched, state)
-	}
-	t.spent[state] += ns
 }
 
 // Spent calls f with the time in each state, undivided, since it was last called, in no
