@@ -76,19 +76,16 @@ func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	if err != nil {
 		return col, err
 	}
-	if e.same && below(col.Values, len(e.known)) { // Fast path: what we write ourselves.
-		return col, nil
+	if e.same { // Fast path: what we write ourselves.
+		ok := true
+		for _, c := range col.Values {
+			ok = ok && uint32(c) < uint32(len(e.known))
+		}
+		if ok {
+			return col, nil
+		}
 	}
 	return col, e.remap(&col)
-}
-
-// below reports whether all codes are at least 0 and less than n.
-func below(codes []int32, n int) bool {
-	ok := true
-	for _, c := range codes {
-		ok = ok && uint32(c) < uint32(n)
-	}
-	return ok
 }
 
 // remap makes the stream's codes ours. A null may have any code; ours have 0.

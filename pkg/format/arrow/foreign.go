@@ -76,7 +76,9 @@ type part struct {
 // Append is event.Foreign's. Like the built-in append it may use the
 // receiver's memory, and the receiver is not to be used afterwards.
 func (c *column) Append(n int, src event.Foreign, i, j int) event.Foreign {
-	c.truncate(n)
+	if n < c.n {
+		c.n, c.parts = n, c.between(0, n)
+	}
 	if src == nil {
 		c.add(part{to: j - i})
 		return c
@@ -95,7 +97,7 @@ func (c *column) Slice(i, j int) event.Foreign {
 // Text is event.Foreign's. What a damaged array holds is null.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
-		text, ok, _ := format(p.arr, p.from)
+		text, ok, _ := valueOf(p.arr, p.from, true)
 		return text, ok
 	}
 	return "", false
@@ -113,13 +115,6 @@ func (c *column) between(i, j int) []part {
 		begin = end
 	}
 	return parts
-}
-
-// truncate leaves the first n rows.
-func (c *column) truncate(n int) {
-	if n < c.n {
-		c.n, c.parts = n, c.between(0, n)
-	}
 }
 
 // add appends p, to the last part where it continues that.

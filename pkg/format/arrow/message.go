@@ -116,7 +116,8 @@ func (m *messages) next() (*message, error) {
 	if msg.body, err = m.read(msg.body, length); err != nil {
 		return nil, err
 	}
-	if msg.isSeal() {
+	at := len(msg.body) - len(sealMark) - len(noSeal)
+	if msg.seal || at >= 0 && string(msg.body[at:at+len(sealMark)]) == sealMark { // or it was one before it was damaged
 		if err := m.checkSeal(head[:]); err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func numbers(c *column, appendTo func(values []int64, p part) []int64) (values [
 		}
 		values = appendTo(values, p)
 		for i := at; i < len(values); i++ {
-			ok, damaged := there(p.arr, p.from+i-at)
+			_, ok, damaged := valueOf(p.arr, p.from+i-at, false)
 			valid.Fill(i, i+1, ok)
 			if !ok {
 				values[i] = 0
@@ -132,7 +132,7 @@ func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, 
 	row := 0
 	for _, p := range c.parts {
 		for i := p.from; i < p.to; i++ {
-			text, ok, damaged := format(p.arr, i)
+			text, ok, damaged := valueOf(p.arr, i, true)
 			if len(values.Data)+len(text) > limit {
 				text, ok, damaged = "", false, errShort
 			}
@@ -145,20 +145,17 @@ func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, 
 	return values, valid, err
 }
 
-// format returns value i of an array as a string and whether it is there, which it is
-// not in a damaged array.
-func format(arr arrow.Array, i int) (text string, ok bool, damaged error) {
+// valueOf returns value i of an array, as a string where that is wanted, and whether it is there,
+// which it is not in a damaged array.
+func valueOf(arr arrow.Array, i int, wanted bool) (text string, ok bool, damaged error) {
 	defer caught(&damaged)
 	if missing(arr, i) {
 		return "", false, nil
 	}
-	return arr.ValueStr(i), true, nil
-}
-
-// there reports whether value i of an array is, which it is not in a damaged one.
-func there(arr arrow.Array, i int) (ok bool, damaged error) {
-	defer caught(&damaged)
-	return !missing(arr, i), nil
+	if wanted {
+		text = arr.ValueStr(i)
+	}
+	return text, true, nil
 }
 
 // missing reports whether value i of an array is null, also where that stands in

@@ -140,12 +140,12 @@ func (r *Reader) read() (b *event.Batch, err error) {
 		if r.others != nil {
 			err = r.others.advance()
 		} else {
-			err = r.advance()
+			_, err = r.step()
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r.msg.rows == 0 {
+		if r.msg.kind != recordMessage || r.msg.rows == 0 {
 			continue
 		}
 		before := r.in.rows - r.msg.rows
@@ -153,16 +153,6 @@ func (r *Reader) read() (b *event.Batch, err error) {
 			return nil, fmt.Errorf("damaged batch after %s: %w", rows(before), err)
 		}
 		return &r.batch, nil
-	}
-}
-
-// advance reads messages up to and including the next record batch.
-func (r *Reader) advance() error {
-	for {
-		msg, err := r.step()
-		if err != nil || msg.kind == recordMessage {
-			return err
-		}
 	}
 }
 

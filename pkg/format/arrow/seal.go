@@ -263,13 +263,6 @@ func (m *messages) findSeal(root flatTable) {
 	}
 }
 
-// isSeal reports whether the message that was read is a seal, or was one before
-// it was damaged.
-func (msg *message) isSeal() bool {
-	at := len(msg.body) - len(sealMark) - len(noSeal)
-	return msg.seal || at >= 0 && string(msg.body[at:at+len(sealMark)]) == sealMark
-}
-
 // checkSeal checks the seal that was read, whose prefix is head.
 func (m *messages) checkSeal(head []byte) error {
 	msg := &m.msg

@@ -50,7 +50,10 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 			wr.cols = append(wr.cols, c)
 			fields = append(fields, arrow.Field{Name: f.Name, Type: arrowType(c), Nullable: f.Nullable})
 			if f.Type == event.Enum {
-				wr.dicts[c] = dictionary(validUTF8(h.Values(c)))
+				// All batches share it: the Arrow writer sends one again unless it is the very same.
+				b := array.NewStringBuilder(memory.DefaultAllocator)
+				b.AppendValues(validUTF8(h.Values(c)), nil)
+				wr.dicts[c] = b.NewArray().Data()
 			}
 		}
 	}
@@ -61,14 +64,6 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 	wr.schema = arrow.NewSchema(append(fields, wr.extra...), &meta)
 	wr.ipc = ipc.NewWriterWithPayloadWriter(wr.out, ipc.WithSchema(wr.schema))
 	return wr
-}
-
-// dictionary returns the values of an enum column. All batches share it: the
-// Arrow writer sends a dictionary again unless it is the very same.
-func dictionary(values []string) arrow.ArrayData {
-	b := array.NewStringBuilder(memory.DefaultAllocator)
-	b.AppendValues(values, nil)
-	return b.NewArray().Data()
 }
 
 // Write writes the rows of b, in record batches of at most event.MaxBatchRows.

@@ -66,12 +66,6 @@ func decodeBits(m event.Bitmap, n, count int, src []byte) (event.Bitmap, error) 
 	return m, nil
 }
 
-// allOnes reports whether src is one run of at least count ones.
-func allOnes(src []byte, count int) bool {
-	r, _, err := nextRun(src, 1, count)
-	return err == nil && !r.packed && r.count == count && r.data[0] == 1
-}
-
 // unpackPadding is how far beyond its input bitpack.Unpack may read.
 const unpackPadding = bitpack.PaddingInt64
 

@@ -176,34 +176,19 @@ type enum struct {
 	page  event.Strings // scratch: of the page under way
 }
 
-// newEnum numbers strings by their place.
-func newEnum(names []string) *enum {
-	e := &enum{codes: make(map[string]int64, len(names))}
-	for i, t := range names {
-		e.codes[t] = int64(i)
-	}
-	return e
-}
-
-// appendCodes appends the numbers of strings.
-func (e *enum) appendCodes(dst []int64, values *event.Strings) ([]int64, error) {
-	for i := range values.Len() {
-		code, ok := e.codes[string(values.Get(i))]
-		if !ok {
-			return dst, fmt.Errorf("unknown value %q", values.Get(i))
-		}
-		dst = append(dst, code)
-	}
-	return dst, nil
-}
-
 // enumValues reads a page of strings as numbers.
-func (r *chunkReader) enumValues(p *page, v *Vector) (err error) {
+func (r *chunkReader) enumValues(p *page, v *Vector) error {
 	values := &r.enum.page
 	values.Reset()
 	if err := r.decodeStrings(p, values); err != nil {
 		return err
 	}
-	v.Int, err = r.enum.appendCodes(v.Int, values)
-	return err
+	for i := range values.Len() {
+		code, ok := r.enum.codes[string(values.Get(i))]
+		if !ok {
+			return fmt.Errorf("unknown value %q", values.Get(i))
+		}
+		v.Int = append(v.Int, code)
+	}
+	return nil
 }

@@ -72,12 +72,10 @@ func (c *chunkWriter) shrink() {
 	c.pool().Put(v)
 }
 
-// reset empties the writer.
-func (c *chunkWriter) reset() {
-	if c.v != nil {
-		c.v.Reset()
-		c.pool().Put(c.v)
-	}
+// put empties the writer, which has rows.
+func (c *chunkWriter) put() {
+	c.v.Reset()
+	c.pool().Put(c.v)
 	c.v, c.out = nil, nil
 }
 
@@ -154,15 +152,6 @@ type encoder struct {
 }
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
-
-// encode encodes the chunk, which has the given number of rows, into c.out.
-func (c *chunkWriter) encode(rows int) {
-	e := encoders.Get().(*encoder)
-	e.chunkWriter = c
-	e.encode(rows)
-	e.chunkWriter = nil
-	encoders.Put(e)
-}
 
 // encode makes the chunk of so many rows: the dictionary page, if any, and the data pages.
 func (c *encoder) encode(rows int) {
@@ -338,15 +327,4 @@ func (c *encoder) writePage(h *format.PageHeader) {
 	}
 	c.out = append(append(c.out, c.head.Bytes()...), body...)
 	c.meta.TotalUncompressedSize += int64(c.head.Len() + len(c.page))
-}
-
-// describe returns what the footer says about the chunk, which was written at
-// start.
-func (c *chunkWriter) describe(start int64) format.ColumnChunk {
-	m := c.meta
-	m.DataPageOffset = start + int64(c.dataStart)
-	if c.dataStart > 0 {
-		m.DictionaryPageOffset = start
-	}
-	return format.ColumnChunk{MetaData: m}
 }

@@ -31,11 +31,6 @@ type window struct {
 	pos      int // in buf, of what was not taken yet
 }
 
-// reset makes the window one over bytes off to end of a file, and keeps its memory.
-func (w *window) reset(r io.ReaderAt, off, end int64) {
-	w.r, w.off, w.end, w.buf, w.pos = r, off, end, w.buf[:0], 0
-}
-
 // left returns the number of bytes that were not taken yet.
 func (w *window) left() int64 { return w.end - w.off + int64(len(w.buf)-w.pos) }
 
@@ -99,11 +94,14 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 	m := &group.Columns[col.chunk].MetaData
 	start := chunkStart(m)
 	r.col, r.codec, r.size, r.left = col, m.Codec, m.TotalUncompressedSize, group.NumRows
-	r.win.reset(f.r, start, start+m.TotalCompressedSize)
+	r.win = window{r: f.r, off: start, end: start + m.TotalCompressedSize, buf: r.win.buf[:0]}
 	r.dict.reset()
 	r.enum, r.narrow, r.numbered = nil, false, false
 	if col.Enum != nil {
-		r.enum = newEnum(col.Enum)
+		r.enum = &enum{codes: make(map[string]int64, len(col.Enum))}
+		for i, t := range col.Enum {
+			r.enum.codes[t] = int64(i)
+		}
 	}
 	r.rows, r.pos = 0, 0
 }
@@ -286,8 +284,10 @@ func (r *chunkReader) levelsV2(h *format.PageHeader, b []byte, p *page, v *Vecto
 // nulls reads the definition levels of a page into v.Valid, which stays nil as
 // long as no row is null, and sets p.values.
 func (r *chunkReader) nulls(levels []byte, p *page, v *Vector, n int) (err error) {
-	if v.Valid == nil && allOnes(levels, p.rows) {
-		return nil
+	if v.Valid == nil { // Fast path: one run of ones.
+		if r, _, err := nextRun(levels, 1, p.rows); err == nil && !r.packed && r.count == p.rows && r.data[0] == 1 {
+			return nil
+		}
 	}
 	v.needValid(n)
 	if v.Valid, err = decodeBits(v.Valid, n, p.rows, levels); err != nil {

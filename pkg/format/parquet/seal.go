@@ -69,11 +69,6 @@ func sealAt(footer []byte) int {
 	return i + len(mark)
 }
 
-// seal puts the checksum into a footer.
-func seal(footer []byte) {
-	copy(footer[sealAt(footer):], hex(xxhash.Sum64(footer)))
-}
-
 // checkSeal reports whether a footer has a checksum. One that is wrong is an
 // error. It hashes the bytes as they are read, not what was decoded of them: no field
 // that this package does not know can differ unnoticed.

@@ -93,7 +93,12 @@ func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 		if b != 0 && b != 0xff {
 			i -= 8
 			from -= bits.OnesCount8(b)
-			spread8((*[8]T)(values[i:]), (*[8]T)(values[from:]), b)
+			var in [16]T // all is read before any is written, as both may overlap
+			*(*[8]T)(in[:]) = *(*[8]T)(values[from:])
+			to := (*[8]T)(values[i:])
+			for k, place := range &places[b] {
+				to[k] = in[place&15]
+			}
 			continue
 		}
 		j := i - 8
@@ -109,17 +114,6 @@ func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 		i = j
 	}
 	return values
-}
-
-// spread8 moves values from src to the rows of dst that have a bit in valid, and
-// makes the others 0.
-// Both arrays may overlap: all of src is read before dst is written.
-func spread8[T int32 | int64](dst, src *[8]T, valid byte) {
-	var in [16]T
-	*(*[8]T)(in[:]) = *src
-	for k, place := range &places[valid] {
-		dst[k] = in[place&15]
-	}
 }
 
 // places says for each byte of a bitmap which of its values each of 8 rows has,

@@ -147,11 +147,14 @@ func (w *Writer) Flush() error {
 		if start, w.err = w.write(c.out); w.err != nil {
 			return w.err
 		}
-		chunk := c.describe(start)
+		chunk := format.ColumnChunk{MetaData: c.meta}
+		if chunk.MetaData.DataPageOffset = start + int64(c.dataStart); c.dataStart > 0 {
+			chunk.MetaData.DictionaryPageOffset = start
+		}
 		group.Columns = append(group.Columns, chunk)
 		group.TotalByteSize += chunk.MetaData.TotalUncompressedSize
 		group.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
-		c.reset()
+		c.put()
 	}
 	w.meta.RowGroups = append(w.meta.RowGroups, group)
 	w.meta.NumRows += int64(w.rows)
@@ -169,9 +172,12 @@ func (w *Writer) encode() {
 	close(next)
 	for range min(runtime.GOMAXPROCS(0), len(w.chunks)) {
 		wg.Go(func() {
-			for c := range next {
-				c.encode(w.rows)
+			e := encoders.Get().(*encoder)
+			for e.chunkWriter = range next {
+				e.encode(w.rows)
 			}
+			e.chunkWriter = nil
+			encoders.Put(e)
 		})
 	}
 	wg.Wait()
@@ -194,7 +200,7 @@ func (w *Writer) Close() error {
 	}
 	b := footer.Bytes()
 	if w.opt.Sealed {
-		seal(b)
+		copy(b[sealAt(b):], hex(Sum64(b)))
 	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(b)))
 	_, w.err = w.write(append(b, magic...))
