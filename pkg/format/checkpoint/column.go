@@ -74,15 +74,6 @@ var plainTypes = [...]parquet.Type{
 	event.PlainFloat: parquet.Float64,
 }
 
-// foreignSchema is how columns that nobody here knows are kept: all of them may be null.
-func foreignSchema(fields event.PlainFields) []parquet.Column {
-	var cols []parquet.Column
-	for _, f := range fields {
-		cols = append(cols, parquet.Column{Name: f.Name, Type: plainTypes[f.Type], Nullable: true})
-	}
-	return cols
-}
-
 // foreignVector makes v column k of the columns of b that are not ours.
 func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType) {
 	*v = parquet.Vector{}

@@ -145,7 +145,10 @@ func (g *group) read(r *Reader, u unit) error {
 	if err := g.readColumn(f, u.group, event.ColKind, r.header); err != nil {
 		return fmt.Errorf("%s: %w", r.paths[u.file], err)
 	}
-	if !g.wanted(r) {
+	wanted := func(kind event.Kind) bool { // rows of kind step are needed for Selection.Steps in any case
+		return slices.Contains(r.opt.Kinds, kind) || r.opt.Steps != nil && kind == event.Step
+	}
+	if r.opt.Kinds != nil && !slices.ContainsFunc(g.batch.Kind.Values, wanted) {
 		return nil
 	}
 	var columns errgroup.Group
@@ -193,11 +196,3 @@ func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header)
 
 // maxGroupRows bounds what is read at once.
 const maxGroupRows = 1 << 24
-
-// wanted reports whether a kind that is chosen is among those of the rows. Step
-// rows are needed for Selection.Steps in any case.
-func (g *group) wanted(r *Reader) bool {
-	return r.opt.Kinds == nil || slices.ContainsFunc(g.batch.Kind.Values, func(kind event.Kind) bool {
-		return slices.Contains(r.opt.Kinds, kind) || r.opt.Steps != nil && kind == event.Step
-	})
-}

@@ -38,11 +38,6 @@ type Range struct {
 // has reports whether a number is in the range.
 func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
 
-// all reports whether the selection chooses all rows.
-func (s *Selection) all() bool {
-	return s.Ranks == nil && s.Kinds == nil && s.Time == nil && s.Steps == nil
-}
-
 // columns returns the columns that the choice depends on.
 func (s *Selection) columns() event.Set {
 	set := event.Set(1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd)
@@ -60,7 +55,7 @@ func (s *Selection) Filter(src event.Source) (event.Source, error) {
 	if err := src.Header().Require(s.columns()); err != nil {
 		return nil, err
 	}
-	if s.all() {
+	if s.Ranks == nil && s.Kinds == nil && s.Time == nil && s.Steps == nil {
 		return src, nil
 	}
 	return &filter{sel: s, src: src, header: s.header(src.Header()), spans: map[int32]*Range{}}, nil
@@ -186,8 +181,13 @@ func (f *filter) Next() (*event.Batch, error) {
 		}
 		f.out.Reset(b.Columns)
 		f.out.AppendRows(b, f.rows)
-		if windows {
-			f.cutWindows(&f.out)
+		if !windows {
+			return &f.out, nil
+		}
+		for i, kind := range f.out.Kind.Values {
+			if kind == event.Window { // which are cut to the part that is chosen
+				f.out.Start.Values[i], f.out.End.Values[i] = f.windowSpan(&f.out, i)
+			}
 		}
 		return &f.out, nil
 	}
@@ -261,13 +261,4 @@ func (f *filter) windowSpan(b *event.Batch, i int) (from, to int64) {
 		from, to = max(from, span.From), min(to, span.To)
 	}
 	return from, to
-}
-
-// cutWindows shortens the window rows that passed to the part that was selected.
-func (f *filter) cutWindows(b *event.Batch) {
-	for i, kind := range b.Kind.Values {
-		if kind == event.Window {
-			b.Start.Values[i], b.End.Values[i] = f.windowSpan(b, i)
-		}
-	}
 }

@@ -175,7 +175,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 	var found []manifestFile
 	rows := int64(0)
 	for _, rank := range append(ranksOf(h), noRank) {
-		path := filepath.Join(s.dir, partition(rank), name+suffix)
+		path := s.place(rank, name)
 		f, err := parquet.Open(path)
 		if err != nil {
 			if rank == noRank && errors.Is(err, fs.ErrNotExist) {
@@ -191,21 +191,17 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 		found = append(found, s.file(path, rank, f.Rows(), f.Hash()))
 		rows += f.Rows()
 	}
-	if len(found) == 0 || h.Whole() && rows != rowsOf(h) {
+	all := int64(0)
+	for kind := range event.Kinds {
+		all += h.Rows(event.Kind(kind))
+	}
+	if len(found) == 0 || h.Whole() && rows != all {
 		return false // a file was taken away
 	}
 	for _, f := range found {
 		s.keep(f)
 	}
 	return true
-}
-
-// rowsOf returns the number of rows of the reports, as nsys2arrow writes them.
-func rowsOf(h *event.Header) (n int64) {
-	for kind := range event.Kinds {
-		n += h.Rows(event.Kind(kind))
-	}
-	return n
 }
 
 // ranksOf returns the ranks of all reports, in the order of these.

@@ -88,7 +88,10 @@ func newWriter(h *event.Header, opt Options) *Writer {
 	if h.Foreign != nil {
 		w.others = h.Foreign.PlainFields()
 	}
-	w.schema = append(columns(h), foreignSchema(w.others)...)
+	w.schema = columns(h)
+	for _, f := range w.others { // all of which may be null
+		w.schema = append(w.schema, parquet.Column{Name: f.Name, Type: plainTypes[f.Type], Nullable: true})
+	}
 	w.chunk.Cols = make([]parquet.Vector, len(w.schema))
 	w.mem = make([]parquet.Vector, len(w.cols))
 	return w

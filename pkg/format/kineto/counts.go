@@ -27,10 +27,6 @@ type counts struct {
 	events      bool              // an element of the array of events is one
 }
 
-// isEvent reports whether an element has the keys that every event of a trace has. An array of
-// objects is a trace by nothing else.
-func (f *fields) isEvent() bool { return isString(f.ph) && f.ts != nil && isString(f.name) }
-
 // isString reports whether a value is a string.
 func isString(value []byte) bool { return len(value) > 1 && value[0] == '"' }
 

@@ -14,8 +14,11 @@ func (d *document) describe() error {
 	d.findOrigin()
 	d.recogniseRun()
 	d.chooseMarkers()
-	if err := d.joinLaunches(); err != nil {
-		return err
+	if len(d.rows.calls) > 0 { // by their correlation, the first of several
+		var err error
+		if d.calls, err = spill.NewIndex(d.rows.store, d.rows.calls, fanIn); err != nil {
+			return err
+		}
 	}
 	d.count()
 	if d.active {
@@ -116,15 +119,6 @@ func (d *document) classOf(name int32, place int64) event.Class {
 		return event.Range
 	}
 	return class
-}
-
-// joinLaunches finds the calls by their correlation. Where several have one, the
-// first counts.
-func (d *document) joinLaunches() (err error) {
-	if len(d.rows.calls) > 0 {
-		d.calls, err = spill.NewIndex(d.rows.store, d.rows.calls, fanIn)
-	}
-	return err
 }
 
 // fanIn is how many runs of calls are read at a time, of 60 KB each.

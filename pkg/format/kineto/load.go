@@ -46,7 +46,7 @@ func load(path string, store *spill.Store, opt *Options) (*document, error) {
 		return nil, explain(path, err)
 	}
 	defer closer.Close()
-	d := &document{path: path, python: opt.Python, names: newNames(opt.Memory / 4), rows: sorted{store: store}, counts: newCounts()}
+	d := &document{path: path, python: opt.Python, names: &names{limit: opt.Memory / 4, numbers: map[nameKey]name{}, sizes: map[int32]int32{}, dict: event.Dict{Offsets: []int32{0}}}, rows: sorted{store: store}, counts: newCounts()}
 	d.info.File = filepath.Base(path)
 	s := &splitter{in: in}
 	if err := d.split(s, opt); err != nil {
@@ -194,7 +194,7 @@ type loader struct {
 // newLoader returns a loader for one goroutine.
 func newLoader(s *shared, python bool) *loader {
 	l := &loader{
-		shared: s, python: python, counts: newCounts(), sorter: newSorter(s.doc.rows.store),
+		shared: s, python: python, counts: newCounts(), sorter: &sorter{spill.NewWriter(s.doc.rows.store), make(spill.Rows, numColumns), make(spill.Rows, numCallColumns)},
 		tracks: map[track]int32{}, threads: map[int64]int32{},
 	}
 	for c := range l.names {
@@ -211,7 +211,8 @@ func (l *loader) block(b *block) {
 			continue
 		}
 		l.counts.elements++
-		l.counts.events = l.counts.events || l.fields.isEvent()
+		// An array of objects is a trace by nothing else than the keys of its events.
+		l.counts.events = l.counts.events || isString(l.fields.ph) && l.fields.ts != nil && isString(l.fields.name)
 		l.event(b.number*maxEvents + uint32(i))
 	}
 	if cap(b.buf) < 4*blockSize {

@@ -80,13 +80,6 @@ type names struct {
 	limit                 int64           // of it
 }
 
-// newNames returns no names, which may take limit bytes.
-func newNames(limit int64) *names {
-	n := &names{limit: limit, numbers: map[nameKey]name{}, sizes: map[int32]int32{}}
-	n.dict.Offsets = []int32{0}
-	return n
-}
-
 // name is what is known of a name.
 type name struct {
 	number int32

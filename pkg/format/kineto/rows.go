@@ -76,11 +76,6 @@ type sorter struct {
 	calls  spill.Rows
 }
 
-// newSorter returns a sorter for one goroutine, which keeps its columns from run to run.
-func newSorter(s *spill.Store) *sorter {
-	return &sorter{spill.NewWriter(s), make(spill.Rows, numColumns), make(spill.Rows, numCallColumns)}
-}
-
 // run sorts rows and writes them as a run.
 func (s *sorter) run(rows []row) (*spill.Run, error) {
 	slices.SortFunc(rows, order)

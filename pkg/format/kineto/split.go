@@ -294,7 +294,7 @@ func (g *gatherer) interrupted(st status) (done bool, err error) {
 		g.from = s.pos
 		return false, nil
 	}
-	if st == more && s.err != nil && !s.another() {
+	if st == more && s.err != nil && nextEvent(s.buf, s.pos+1) < 0 {
 		return true, s.dry()
 	}
 	s.skipped++
@@ -310,10 +310,6 @@ func (s *splitter) dry() error {
 	}
 	return io.ErrUnexpectedEOF
 }
-
-// another reports whether an event seems to begin after the one at s.pos, in what
-// was read.
-func (s *splitter) another() bool { return nextEvent(s.buf, s.pos+1) >= 0 }
 
 // nextEvent returns where an event seems to begin in b, from i on, -1 for nowhere:
 // an object whose first key is one of those that writers begin events with.

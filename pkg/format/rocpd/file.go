@@ -128,7 +128,7 @@ func (rec *recording) load() error {
 	})
 	for _, p := range rec.processes {
 		if err == nil {
-			err = p.end()
+			p.rows, err = p.writer.End(0, 0)
 		}
 		rec.file.processes = append(rec.file.processes, p)
 	}

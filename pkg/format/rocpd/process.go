@@ -103,12 +103,6 @@ func (p *process) addWork(name, launch int32, time event.Span, columns []int64) 
 	}
 }
 
-// end ends the reading of a process.
-func (p *process) end() (err error) {
-	p.rows, err = p.writer.End(0, 0)
-	return err
-}
-
 // names numbers the names of all files, as they are in the stream.
 type names struct {
 	numbers map[nameKey]int32
@@ -125,11 +119,6 @@ type names struct {
 type nameKey struct {
 	kind event.Kind
 	text string
-}
-
-// newNames returns no names, which may take limit bytes.
-func newNames(limit int64) *names {
-	return &names{numbers: map[nameKey]int32{}, sizes: map[int32]int32{}, limit: limit, dict: event.Dict{Offsets: []int32{0}}}
 }
 
 // take makes room for a text.

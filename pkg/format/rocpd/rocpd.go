@@ -66,7 +66,8 @@ func Recognise(path string) bool {
 // Open reads files. Their rows are in the reader's store until it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
 	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
-	r := &Reader{Reader: spill.Reader{Files: paths, Store: spill.NewStore(opt.Memory / 4)}, opt: opt, names: newNames(opt.Memory / 4), known: map[identity]string{}}
+	r := &Reader{Reader: spill.Reader{Files: paths, Store: spill.NewStore(opt.Memory / 4)}, opt: opt, known: map[identity]string{}}
+	r.names = &names{numbers: map[nameKey]int32{}, sizes: map[int32]int32{}, limit: opt.Memory / 4, dict: event.Dict{Offsets: []int32{0}}}
 	r.Head = event.Header{Stage: event.Readers[source], Columns: event.BaseCols, Domains: []string{domain}}
 	var nodes []int64
 	for n, path := range paths {
