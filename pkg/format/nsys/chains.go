@@ -161,7 +161,10 @@ func (c *chains) add(b *block) error {
 		}
 		if came != nil {
 			c.end()
-			came.set(f, i, n, c.stacks[len(c.stacks)-1])
+			came.number = c.stacks[len(c.stacks)-1]
+			for k, v := range f.columns() {
+				came.columns[k] = append(came.columns[k][:0], v.Int[i:i+n]...)
+			}
 		}
 	}
 	return nil

@@ -54,26 +54,9 @@ type chunk struct {
 // len returns the number of rows.
 func (c *chunk) len() int { return len(c.start) }
 
-// reset empties the chunk.
-func (c *chunk) reset() {
-	for _, column := range c.columns() {
-		*column = (*column)[:0]
-	}
-}
-
 // columns returns all columns by their place in runs.
 func (c *chunk) columns() [numColumns]*[]int64 {
 	return [...]*[]int64{&c.start, &c.end, &c.seq, &c.owner, &c.name, &c.class, &c.correlation, &c.node, &c.bytes, &c.domain}
-}
-
-// rows returns the rows for a run, nil for columns without values.
-func (c *chunk) rows() (rows [numColumns][]int64) {
-	for i, column := range c.columns() {
-		if len(*column) > 0 {
-			rows[i] = *column
-		}
-	}
-	return rows
 }
 
 // blank is a column without values.

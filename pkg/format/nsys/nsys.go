@@ -128,8 +128,12 @@ func (r *Reader) open() error {
 	var first *report // what the others are aligned with
 	var loose []bool  // whose clock cannot be compared
 	for i, path := range r.paths {
-		rep, err := r.load(path)
+		rep, err := load(path, r.store, r.limits, &r.opts)
 		if err != nil {
+			return err
+		}
+		rep.findRanks()
+		if err := rep.describe(); err != nil {
 			return err
 		}
 		if i == 0 {
@@ -162,7 +166,11 @@ func (r *Reader) open() error {
 	r.warnOfSharing()
 	r.header.Stacks, r.stacks = joinStacks(r.reports)
 	r.warnOfCut()
-	r.chooseColumns()
+	if r.opts.Columns != nil {
+		if wanted := r.opts.Columns(&r.header); wanted != 0 {
+			r.header.Columns &= wanted | alwaysColumns
+		}
+	}
 	for i := range r.reports {
 		r.emitters = append(r.emitters, r.newEmitter(i))
 	}
@@ -173,28 +181,8 @@ func (r *Reader) open() error {
 const alwaysColumns event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank | 1<<event.ColDevice |
 	1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
 
-// chooseColumns leaves out columns that nobody wants.
-func (r *Reader) chooseColumns() {
-	if r.opts.Columns == nil {
-		return
-	}
-	if wanted := r.opts.Columns(&r.header); wanted != 0 {
-		r.header.Columns &= wanted | alwaysColumns
-	}
-}
-
 // Paths are the files of the reports, in the order of the header's.
 func (r *Reader) Paths() []string { return r.paths }
-
-// load reads one report.
-func (r *Reader) load(path string) (*report, error) {
-	rep, err := load(path, r.store, r.limits, &r.opts)
-	if err != nil {
-		return nil, err
-	}
-	rep.findRanks()
-	return rep, rep.describe()
-}
 
 // align sets the offset that brings the report's times to the clock of the
 // first one.

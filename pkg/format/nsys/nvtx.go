@@ -45,7 +45,11 @@ func (p *picker) pickRanges(t *task, b *block) []int32 {
 		case domainCreate:
 			key := domainKey{processOf(threads.Int[i]), orNone(domains, int32(i))}
 			if _, ok := p.found.domains[key]; !ok {
-				p.found.domains[key] = domainName{t.low, p.domainName(b, int32(i))}
+				name, text := rangeText(&p.report.strings, b, int32(i))
+				if name != noString {
+					text = p.report.strings.get(name)
+				}
+				p.found.domains[key] = domainName{t.low, marker.Homeless(string(clean(text)))}
 			}
 		case pushPopRange, startEndRange, textRangeA, textRangeB:
 			// Without an end it was still open when the collection ended.
@@ -53,15 +57,6 @@ func (p *picker) pickRanges(t *task, b *block) []int32 {
 		}
 		return false
 	})
-}
-
-// domainName is the name in a row that creates a domain.
-func (p *picker) domainName(b *block, i int32) string {
-	name, text := rangeText(&p.report.strings, b, i)
-	if name != noString {
-		text = p.report.strings.get(name)
-	}
-	return marker.Homeless(string(clean(text)))
 }
 
 // addRanges appends ranges.

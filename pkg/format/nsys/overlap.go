@@ -21,7 +21,8 @@ func (r *Reader) checkTogether(loose []bool) error {
 		return nil
 	}
 	together := connected(first[0], first, func(i, k int) bool {
-		return r.sharesRank(i, k) || !apart(&r.header.Reports[i], &r.header.Reports[k])
+		a, b := &r.header.Reports[i], &r.header.Reports[k]
+		return r.sharesRank(i, k) || *a.GPUStart <= *b.GPUEnd && *b.GPUStart <= *a.GPUEnd
 	})
 	for _, k := range first {
 		if slices.Contains(together, k) {
@@ -56,9 +57,4 @@ func connected(first int, of []int, linked func(i, k int) bool) []int {
 // sharesRank reports whether two reports have a rank in common: they are parts of it.
 func (r *Reader) sharesRank(i, k int) bool {
 	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
-}
-
-// apart reports whether the spans of GPU activity of two reports do not touch.
-func apart(a, b *event.Report) bool {
-	return a.GPUStart != nil && b.GPUStart != nil && (*a.GPUStart > *b.GPUEnd || *b.GPUStart > *a.GPUEnd)
 }

@@ -34,12 +34,6 @@ type parts struct {
 	list   []part   // in order of time
 }
 
-// sameGPUs reports whether two reports may be of one machine by the UUIDs of their
-// GPUs, where they have any.
-func sameGPUs(a, b []string) bool {
-	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(id string) bool { return slices.Contains(b, id) })
-}
-
 // assign numbers the ranks of report n: those that reports before it have parts
 // of are known again, the others follow.
 func (r *Reader) assign(n int, rep *report, path string) error {
@@ -77,8 +71,9 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 // continues reports whether the rank of report n with the process and device of s is a part
 // of it. Without clocks nobody knows which comes first.
 func (r *report) continues(s *parts, n int) bool {
-	return r.clocked && r.comparable &&
-		sameGPUs(r.machine.uuids, s.gpus) && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
+	have := r.machine.uuids // by which GPUs are known to be others, where there are any
+	same := len(have) == 0 || len(s.gpus) == 0 || slices.ContainsFunc(have, func(id string) bool { return slices.Contains(s.gpus, id) })
+	return r.clocked && r.comparable && same && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
 }
 
 // add adds a part where it belongs in time.

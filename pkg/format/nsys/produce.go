@@ -36,16 +36,6 @@ func (r *Reader) producer(units []unit, fanIn int) *producer {
 	return p
 }
 
-// emitter returns the producer's own one of a report's rows.
-func (p *producer) emitter(report int) *emitter {
-	e := p.emitters[report]
-	if e == nil {
-		e = new(*p.r.emitters[report])
-		p.emitters[report] = e
-	}
-	return e
-}
-
 // newEmitter makes one of a report's rows, to be copied.
 func (r *Reader) newEmitter(report int) *emitter {
 	codes := map[string]int32{}
@@ -113,7 +103,11 @@ func (r *Reader) Rest() (event.Source, error) {
 // holds. Batches are not valid any more.
 func (r *Reader) Close() {
 	for _, p := range r.live {
-		p.close()
+		close(p.stop) // which ends its goroutine
+		if p.full != nil {
+			for range p.full { // until produce has closed it
+			}
+		}
 	}
 	r.live = nil
 	r.store.Close()
@@ -150,15 +144,6 @@ func (p *producer) Next() (*event.Batch, error) {
 	return next.batch, nil
 }
 
-// close ends the goroutine.
-func (p *producer) close() {
-	close(p.stop)
-	if p.full != nil {
-		for range p.full { // until produce has closed it
-		}
-	}
-}
-
 var errStopped = errors.New("stopped")
 
 // produce writes the rows of all units. The last producer to end gives back the rows.
@@ -171,7 +156,11 @@ func (p *producer) produce() {
 	}()
 	var now *emitter
 	for _, u := range p.units {
-		e := p.emitter(u.report)
+		e := p.emitters[u.report]
+		if e == nil { // its own
+			e = new(*p.r.emitters[u.report])
+			p.emitters[u.report] = e
+		}
 		if p.err = p.produceUnit(e, now, u); p.err != nil {
 			return
 		}

@@ -83,13 +83,18 @@ func (s *sorter) flush() error {
 	for _, p := range s.present {
 		s.processes = grown(s.processes, p, runs{})
 		c := s.chunks[p]
-		if s.alone() {
+		// No rows of two chunks may come together in one rank: their order within each says all then.
+		// Kernels and whole graphs make each process a rank, but for those of unnamed, which may turn
+		// out to be of another.
+		if len(s.present) == 1 || s.table.isWork() && s.chunks[unnamed] == nil {
 			c.seq = c.seq[:0]
 		}
 		if err := s.write(c, &s.processes[p]); err != nil {
 			return err
 		}
-		c.reset()
+		for _, column := range c.columns() {
+			*column = (*column)[:0]
+		}
 		s.chunks[p], s.spare = nil, append(s.spare, c)
 	}
 	if s.rows > 0 {
@@ -99,17 +104,14 @@ func (s *sorter) flush() error {
 	return nil
 }
 
-// alone reports whether no rows of two chunks come together in one rank, so that their
-// order within each says all: kernels and whole graphs make each process a rank, but for
-// those of unnamed, which may turn out to be of another.
-func (s *sorter) alone() bool {
-	return len(s.present) == 1 || s.table.isWork() && s.chunks[unnamed] == nil
-}
-
 // write writes the rows of a chunk, which is not empty, as a run.
 func (s *sorter) write(c *chunk, to *runs) error {
-	columns := c.rows()
-	rows := spill.Rows(columns[:])
+	rows := make(spill.Rows, numColumns)
+	for i, column := range c.columns() {
+		if len(*column) > 0 { // else it is nil
+			rows[i] = *column
+		}
+	}
 	if s.table.kind == event.API {
 		if err := s.writeCalls(to, rows); err != nil {
 			return err

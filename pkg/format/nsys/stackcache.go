@@ -55,13 +55,5 @@ func (s *cameStack) is(f *frameRows, i, n int) bool {
 	return true
 }
 
-// set makes the stack that in n rows from row i on.
-func (s *cameStack) set(f *frameRows, i, n int, number int32) {
-	for k, v := range f.columns() {
-		s.columns[k] = append(s.columns[k][:0], v.Int[i:i+n]...)
-	}
-	s.number = number
-}
-
 // bytesOf returns numbers as bytes, which are compared all at a time.
 func bytesOf(v []int64) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), 8*len(v)) }
