@@ -69,11 +69,25 @@ func (p *parser) expressions(closer string) (elements int) {
 func (p *parser) item() {
 	t := p.tokens[p.i]
 	if t.Kind == Op && t.Text != "(" && t.Text != "[" && t.Text != "{" || t.Kind == Keyword && !literal(t) {
-		p.s.Operators = append(p.s.Operators, t.Text)
+		if !p.isSign() {
+			p.s.Operators = append(p.s.Operators, t.Text)
+		}
 		p.i++
 		return
 	}
 	p.primary()
+}
+
+// isSign reports whether the next token is the sign of a number or the star of an argument, as in
+// x[:-1] and f(*args), and computes nothing.
+func (p *parser) isSign() bool {
+	t := p.tokens[p.i].Text
+	number := (t == "-" || t == "+") && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Kind == Number
+	if p.i == 0 || !number && t != "*" && t != "**" {
+		return false
+	}
+	before := p.tokens[p.i-1]
+	return before.Kind == Keyword && !literal(before) || before.Kind == Op && !strings.ContainsAny(before.Text, ")]}")
 }
 
 // literal reports whether a keyword is a value, and no operator.

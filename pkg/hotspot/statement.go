@@ -15,7 +15,7 @@ type Statement struct {
 	Loops         []Loop   // of comprehensions; of a for statement its own first
 	Names         []string // every name that is read, in order, repeated
 	Targets       []string // names and paths that are assigned: "x", "self.x", "x[]"
-	Operators     []string // operators and word operators outside strings, in order
+	Operators     []string // operators and word operators outside strings, in order; no signs of numbers
 	Formatted     bool     // it has code in an f-string
 	Display       bool     // it makes a list, dict or set by listing
 	Comprehension bool     // it has a comprehension or a generator
