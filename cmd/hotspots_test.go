@@ -285,7 +285,7 @@ func TestHotspotsFormats(t *testing.T) {
 		t.Errorf("csv with --source: no source text:\n%s", out)
 	}
 	folder := filepath.Join(root, "pkg", "hotspot", "round", "testdata", "llama")
-	for _, unit := range []string{"line", "function", "round"} {
+	for _, unit := range []string{"line", "round"} {
 		for row := range strings.Lines(string(must(t, nil, "hotspots", folder, "--by", unit, "--format", "jsonl"))) {
 			validate(t, row)
 		}
