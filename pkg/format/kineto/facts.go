@@ -75,12 +75,8 @@ func (d *document) chooseMarkers() {
 
 // recogniseRun finds out what the run does, and on what.
 func (d *document) recogniseRun() {
-	switch counts := slices.ContainsFunc(d.counts.markers, func(r row) bool { return r.marker == counted }); {
-	case d.names.trains:
-		d.info.Workload = event.Training
-	case d.names.diffuses && !counts:
-		d.info.Workload = event.Diffusion
-	}
+	counts := slices.ContainsFunc(d.counts.markers, func(r row) bool { return r.marker == counted })
+	d.info.Workload = event.WorkloadOf(d.names.trains, d.names.diffuses, counts)
 	d.info.GPUs = d.head.gpus
 	if d.names.amd || d.head.amd {
 		d.info.Platform = event.AMD
@@ -176,11 +172,7 @@ func (d *document) count() {
 		c.groups[name] = cmp.Or(c.groups[name], size)
 	}
 	for name, size := range c.groups {
-		if info.GroupSizes == nil {
-			info.GroupSizes = map[string]int32{}
-		}
-		text := d.names.text(name)
-		info.GroupSizes[text] = max(info.GroupSizes[text], size)
+		info.AddGroup(d.names.text(name), size)
 	}
 	reduces := int32(-1)
 	if c.reduces != none {

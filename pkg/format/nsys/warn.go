@@ -45,7 +45,7 @@ func (r *report) describe() error {
 	if err := r.addHost(); err != nil {
 		return err
 	}
-	r.info.Workload = r.workload()
+	r.info.Workload = event.WorkloadOf(r.work.trains, r.work.diffuses, r.class(event.StepMarker) > 0)
 	r.info.GroupSizes = r.work.sizes
 	r.describeCapture()
 	r.warnOfTimes()

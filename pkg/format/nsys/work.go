@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // work is what names of ranges and kernels say of the run.
@@ -40,16 +39,4 @@ func (w *work) add(v work) {
 	for kernel, size := range v.sizes {
 		w.group(kernel, size)
 	}
-}
-
-// workload is what the run does other than generating tokens. Markers of forward steps say
-// numbers of requests, which no diffusion model has.
-func (c *census) workload() string {
-	switch {
-	case c.work.trains:
-		return event.Training
-	case c.work.diffuses && c.class(event.StepMarker) == 0:
-		return event.Diffusion
-	}
-	return ""
 }

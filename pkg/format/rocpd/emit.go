@@ -25,12 +25,7 @@ func (f *file) describe() {
 			p.describe(info)
 		}
 	}
-	switch names := f.r.names; {
-	case names.trains:
-		info.Workload = event.Training
-	case names.diffuses && all.Classes[event.StepMarker] == 0:
-		info.Workload = event.Diffusion
-	}
+	info.Workload = event.WorkloadOf(f.r.names.trains, f.r.names.diffuses, all.Classes[event.StepMarker] > 0)
 	f.warn(all.Kinds[event.Kernel], all.Kinds[event.Kernel]+all.Kinds[event.Memcpy]+all.Kinds[event.Memset])
 }
 
@@ -50,10 +45,7 @@ func (p *process) describe(info *event.Report) {
 	info.Ranks, info.RankFacts = append(info.Ranks, p.rank), append(info.RankFacts, facts)
 	info.AllreduceDevices = append(info.AllreduceDevices, reduces)
 	for name, size := range p.sizes {
-		if info.GroupSizes == nil {
-			info.GroupSizes = map[string]int32{}
-		}
-		info.GroupSizes[name] = max(info.GroupSizes[name], size)
+		info.AddGroup(name, size)
 	}
 }
 

@@ -22,12 +22,8 @@ var torchTrace = Format{
 	},
 	Again: "the profiler does when it stops, which may take minutes",
 	Open: func(paths []string, opt *Options) (*Input, error) {
-		r, err := kineto.Open(paths, kineto.Options{
+		return opened(kineto.Open(paths, kineto.Options{
 			Progress: opt.Progress, Separate: opt.Separate, Partial: opt.Partial, Python: opt.Python, Memory: opt.Memory,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return &Input{Events: r, closers: []func(){r.Close}}, nil
+		}))
 	},
 }

@@ -46,14 +46,10 @@ var (
 
 // openNsys opens exports of any form, numbering their ranks together.
 func openNsys(paths []string, opt *Options) (*Input, error) {
-	r, err := nsys.Open(paths, nsys.Options{
+	return opened(nsys.Open(paths, nsys.Options{
 		Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory, Host: opt.Host, Callers: opt.Callers,
 		Columns: opt.Columns, Launched: opt.Launched, HostClasses: opt.HostClasses, Pause: opt.Pause,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Input{Events: r, closers: []func(){r.Close}}, nil
+	}))
 }
 
 // exportCapture exports a capture with the program nsys.

@@ -13,10 +13,6 @@ var rocpdDatabase = Format{
 	Matches: func(f *File) bool { return bytes.HasPrefix(f.Head, []byte(sqliteHead)) && rocpd.Recognise(f.Path) },
 	Again:   "'rocprofv3 --output-format rocpd'",
 	Open: func(paths []string, opt *Options) (*Input, error) {
-		r, err := rocpd.Open(paths, rocpd.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory})
-		if err != nil {
-			return nil, err
-		}
-		return &Input{Events: r, closers: []func(){r.Close}}, nil
+		return opened(rocpd.Open(paths, rocpd.Options{Progress: opt.Progress, Separate: opt.Separate, Memory: opt.Memory}))
 	},
 }

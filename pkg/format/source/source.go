@@ -125,6 +125,17 @@ type Input struct {
 	closers []func()
 }
 
+// opened is the input of reports that were opened.
+func opened[R interface {
+	event.Source
+	Close()
+}](r R, err error) (*Input, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Events: r, closers: []func(){r.Close}}, nil
+}
+
 // Reports is the Events of several reports, while nothing was left out of them.
 // Rows of a report that shares no rank with another come together.
 type Reports interface {

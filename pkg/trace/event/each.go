@@ -101,17 +101,14 @@ func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
 func (b *Batch) RankEnd(i int) int {
 	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	rank, known := ranks[i], valid.Get(i)
-	if known && ranks[len(ranks)-1] == rank && same(ranks[i:]) && valid.all(i, len(ranks)) { // Fast path: nearly all batches are of one rank.
-		return len(ranks)
+	if known && ranks[len(ranks)-1] == rank { // Fast path: nearly all batches are of one rank.
+		b := unsafe.Slice((*byte)(unsafe.Pointer(&ranks[i])), 4*(len(ranks)-i))
+		if bytes.Equal(b[4:], b[:len(b)-4]) && valid.all(i, len(ranks)) { // each number is the next one
+			return len(ranks)
+		}
 	}
 	for i < len(ranks) && valid.Get(i) == known && (ranks[i] == rank || !known) {
 		i++
 	}
 	return i
-}
-
-// same reports whether all numbers are equal: each to the next one.
-func same(all []int32) bool {
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(all))), 4*len(all))
-	return len(all) < 2 || bytes.Equal(b[4:], b[:len(b)-4])
 }

@@ -52,6 +52,19 @@ const (
 	Diffusion = "diffusion" // steps of a diffusion model were, and no markers with numbers of requests
 )
 
+// WorkloadOf is what a run does whose names say that it trains or is of a diffusion model, "" for
+// one that generates tokens, or may. Markers of forward steps say numbers of requests, which no
+// diffusion model has.
+func WorkloadOf(trains, diffuses, steps bool) string {
+	switch {
+	case trains:
+		return Training
+	case diffuses && !steps:
+		return Diffusion
+	}
+	return ""
+}
+
 // WorkloadText says what a run does and by what that is known, "" for one that generates
 // tokens, or may.
 func WorkloadText(workload string) string {
@@ -115,6 +128,14 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Notes says what is good to know of it and nothing is wrong with, a sentence each.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// AddGroup notes how many GPUs run the collective of a kernel together.
+func (r *Report) AddGroup(kernel string, size int32) {
+	if r.GroupSizes == nil {
+		r.GroupSizes = map[string]int32{}
+	}
+	r.GroupSizes[kernel] = max(r.GroupSizes[kernel], size)
 }
 
 // Recorder is what recorded a report.

@@ -40,7 +40,10 @@ func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 		if v.Valid = src.Valid; f.Type == event.Enum {
 			v.Strings = format(src, h.Values(c), b.Len)
 		} else {
-			v.Ints = widen(src.Values[:b.Len])
+			v.Ints = make([]int64, b.Len)
+			for i, x := range src.Values[:b.Len] {
+				v.Ints[i] = int64(x)
+			}
 		}
 	case *event.Strings:
 		v.Strings = src.Flatten(0, b.Len, new(event.Strings))
@@ -56,15 +59,6 @@ func format(src *event.Ints[int32], names []string, n int) (all event.Strings) {
 		} else {
 			all.Append("")
 		}
-	}
-	return all
-}
-
-// widen copies numbers of 32 bits: a table has 64.
-func widen(src []int32) []int64 {
-	all := make([]int64, len(src))
-	for i, v := range src {
-		all[i] = int64(v)
 	}
 	return all
 }
