@@ -156,6 +156,10 @@ type Answer struct {
 	Mitigations []string       `json:"mitigations"`
 	Handoff     report.Handoff `json:"optimization_handoff"`
 	Warnings    []string       `json:"warnings"`
+	// Renames and Phases are empty: a version of the form loses no key. A row says what it is likely
+	// to be renamed from, and Options.Phase compares the steps of a phase.
+	Renames []struct{}          `json:"renames"`
+	Phases  map[string]struct{} `json:"phases"`
 }
 
 // Comparison is the answer, for one run or two.

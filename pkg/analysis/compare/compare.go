@@ -44,7 +44,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		},
 		Answer: Answer{
 			Comparable: true, Conclusion: None,
-			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Warnings: []string{},
+			Reasons: []string{}, Explanation: []string{}, Mitigations: []string{}, Warnings: []string{}, Renames: []struct{}{}, Phases: map[string]struct{}{},
 		},
 	}
 	c.measure(baseline, target)
