@@ -280,14 +280,16 @@ func TestCheckpointRemovedMeanwhile(t *testing.T) {
 	go func() {
 		for _, cmd := range commands {
 			if cmd.Name == "isolate" {
-				status <- cli.Run(cmd, []string{"--by", "allreduce", "--checkpoint", set}, from, io.Discard, &stderr)
+				ended := cli.Run(cmd, []string{"--by", "allreduce", "--checkpoint", set}, from, io.Discard, &stderr)
+				from.Close() // it may end before its input does
+				status <- ended
 			}
 		}
 	}()
 	half := len(rows) * 3 / 4
 	to.Write(rows[:half])
 	for range 1000 {
-		if _, err := os.Stat(set); err == nil {
+		if !noDataSet(set) {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
