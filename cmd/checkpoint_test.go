@@ -289,7 +289,7 @@ func TestCheckpointRemovedMeanwhile(t *testing.T) {
 	half := len(rows) * 3 / 4
 	to.Write(rows[:half])
 	for range 1000 {
-		if !noDataSet(set) {
+		if _, err := os.Stat(set); err == nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
