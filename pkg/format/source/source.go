@@ -188,8 +188,8 @@ func Open(paths []string, opt *Options) (*Input, error) {
 		return nil, err
 	}
 	format := found[0]
-	if format.Reports == "" && opt.Separate {
-		return nil, refused("give it to nsys2arrow, or give the exports themselves", "--separate has no effect: the reports were put together already")
+	if err := format.check(opt); err != nil {
+		return nil, err
 	}
 	paths, remove, err := convert(paths, found, opt)
 	if err != nil {
@@ -208,6 +208,17 @@ func Open(paths []string, opt *Options) (*Input, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// check refuses options that have no effect on files of a format.
+func (f *Format) check(opt *Options) error {
+	switch {
+	case f.Reports == "" && opt.Separate:
+		return refused("give it to nsys2arrow, or give the exports themselves", "--separate has no effect: the reports were put together already")
+	case f != &torchTrace && (opt.Partial || opt.Python):
+		return refused("leave them out, or give a trace of PyTorch's profiler", "--partial and --python have no effect: no trace of PyTorch's profiler")
+	}
+	return nil
 }
 
 // Check returns the error of files of which Open would say, before it reads any, that

@@ -124,6 +124,9 @@ func TestRefused(t *testing.T) {
 		{files: "bad.arrows", want: "damaged"},
 		{files: "cut.parquet", want: "truncated"},
 		{files: "raw.arrows", want: "--separate ", opt: source.Options{Separate: true}},
+		{files: "raw.arrows", want: "--python ", opt: source.Options{Python: true}},
+		{files: "a.sqlite", want: "--partial ", opt: source.Options{Partial: true}},
+		{files: "amd.db", want: "--partial ", opt: source.Options{Partial: true}},
 		{files: "raw.arrows", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 		{files: "phased.parquet", want: "no such rank", opt: source.Options{Selection: checkpoint.Selection{Ranks: []int32{9}}}},
 	} {

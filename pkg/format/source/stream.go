@@ -111,6 +111,9 @@ func openStream(r io.Reader) (*Input, error) {
 
 // OpenStdin opens a stream on standard input.
 func OpenStdin(r io.Reader, opt *Options) (*Input, error) {
+	if err := arrowStream.check(opt); err != nil {
+		return nil, err
+	}
 	in, err := openStream(r)
 	if err != nil {
 		return nil, Advised(err)
