@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -257,6 +258,9 @@ func (d *document) warn() {
 		d.say("recorded with Python stacks (%d functions, %d other events): they slow the host down and lengthen idle time", n, kept)
 	}
 	d.warnGPU()
+	if d.names.almost {
+		d.say(marker.AlmostText)
+	}
 	switch {
 	case d.markers == 1:
 		d.info.StartOnly = true

@@ -73,11 +73,11 @@ type names struct {
 	dict    event.Dict
 	classes []event.Class // of each, -1 for none
 	// trains: one is of a backward pass or an optimizer; diffuses: one is of a diffusion
-	// model; amd: one is of a call of HIP.
-	trains, diffuses, amd bool
-	sizes                 map[int32]int32 // how many ranks collectives are compiled for, by number
-	size                  int64           // bytes, about
-	limit                 int64           // of it
+	// model; almost: one is almost a forward-step marker; amd: one is of a call of HIP.
+	trains, diffuses, almost, amd bool
+	sizes                         map[int32]int32 // how many ranks collectives are compiled for, by number
+	size                          int64           // bytes, about
+	limit                         int64           // of it
 }
 
 // name is what is known of a name.
@@ -137,6 +137,7 @@ func (n *names) look(key nameKey, text string) {
 	case annotationCategory, operatorCategory:
 		n.trains = n.trains || marker.Trains(text)
 		n.diffuses = n.diffuses || marker.Diffuses(text)
+		n.almost = n.almost || marker.Almost(text)
 	case apiCategory:
 		n.amd = n.amd || strings.HasPrefix(text, "hip")
 	}

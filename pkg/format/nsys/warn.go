@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -47,6 +48,9 @@ func (r *report) describe() error {
 	}
 	r.info.Workload = event.WorkloadOf(r.work.trains, r.work.diffuses, r.class(event.StepMarker) > 0)
 	r.info.GroupSizes = r.work.sizes
+	if r.work.almost {
+		r.warn(marker.AlmostText)
+	}
 	r.describeCapture()
 	r.warnOfTimes()
 	r.warnOfGraphs()

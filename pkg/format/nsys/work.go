@@ -10,6 +10,7 @@ import (
 type work struct {
 	trains   bool // one is of a backward pass or an optimizer
 	diffuses bool // one is of a diffusion model
+	almost   bool // one is almost a forward-step marker
 	// sizes are how many GPUs collectives are compiled for, by the name of the kernel.
 	sizes map[string]int32
 }
@@ -31,11 +32,12 @@ func (w *work) group(kernel string, size int32) {
 func (w *work) look(text string) {
 	w.trains = w.trains || marker.Trains(text)
 	w.diffuses = w.diffuses || marker.Diffuses(text)
+	w.almost = w.almost || marker.Almost(text)
 }
 
 // add adds what another loader noted.
 func (w *work) add(v work) {
-	w.trains, w.diffuses = w.trains || v.trains, w.diffuses || v.diffuses
+	w.trains, w.diffuses, w.almost = w.trains || v.trains, w.diffuses || v.diffuses, w.almost || v.almost
 	for kernel, size := range v.sizes {
 		w.group(kernel, size)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
@@ -60,6 +61,9 @@ func (f *file) warn(kernels, gpu int64) {
 	}
 	if f.apart {
 		say("it holds recordings of several machines: their clocks cannot be compared")
+	}
+	if f.r.names.almost {
+		say(marker.AlmostText)
 	}
 	switch {
 	case kernels == 0:

@@ -110,9 +110,10 @@ type names struct {
 	kinds   []event.Kind
 	classes []event.Class   // -1 for none
 	sizes   map[int32]int32 // how many ranks collectives are compiled for
-	// trains: one is of a backward pass or an optimizer; diffuses: of a diffusion model.
-	trains, diffuses bool
-	size, limit      int64 // bytes, about
+	// trains: one is of a backward pass or an optimizer; diffuses: of a diffusion model; almost:
+	// almost a forward-step marker.
+	trains, diffuses, almost bool
+	size, limit              int64 // bytes, about
 }
 
 // nameKey is a name as it stands in a file.
@@ -144,6 +145,7 @@ func (n *names) number(kind event.Kind, text string) (int32, error) {
 	case kind == event.NVTX:
 		class = event.ClassCode(marker.ClassNVTX(text))
 		n.trains, n.diffuses = n.trains || marker.Trains(text), n.diffuses || marker.Diffuses(text)
+		n.almost = n.almost || marker.Almost(text)
 	case kind == event.Memcpy:
 		text = copyName(text)
 	case strings.HasPrefix(text, "__amd_rocclr_copyBuffer"):

@@ -31,5 +31,19 @@ func Diffuses(text string) bool {
 		strings.Contains(text, "enois") && containsFold(text, "denois")
 }
 
+// almost matches how forward-step markers begin, in any wording: the number of a step or of its
+// requests follows.
+var almost = regexp.MustCompile(`^(?:(?:\[\w+\] ?)?_?forward_step\W+\d|execute_(?:\w+_)?(?:context|new|generation|cached)_\d|execute_model (?:context|generation)_|step\[.*\bbs=)`)
+
+// Almost reports whether the text of a range begins as a forward-step marker does and is none
+// of the presets.
+func Almost(text string) bool {
+	_, known := parsePreset(text)
+	return !known && almost.MatchString(text)
+}
+
+// AlmostText warns of ranges that are [Almost] markers.
+const AlmostText = "some ranges begin like forward-step markers, but go on in a wording that is not known: without --marker they mark no step"
+
 // containsFold reports whether a text has a part that is in lower case, in any case.
 func containsFold(text, part string) bool { return strings.Contains(strings.ToLower(text), part) }

@@ -27,3 +27,27 @@ func TestDiffuses(t *testing.T) {
 		}
 	}
 }
+
+// A wording that is not known is noticed; a known one, and what is no marker in any, are not.
+func TestAlmost(t *testing.T) {
+	for _, text := range []string{
+		"[Executor] _forward_step 3: 1 ctx reqs, 9 ctx tkns, 4 gen reqs",
+		"_forward_step: 0 ctx requests, 4 gen requests", "forward_step 12", "[Executor]_forward_step: 0 ctx reqs, 4 gen reqs",
+		"execute_context_2_generation_6", "execute_context_2(512)_generation_6(6) ", "execute_generation_6(6)",
+		"execute_new_1_cached_", "execute_model context_2 generation_0", "step[DECODE, bs=12]", "step[DECODE bs=12",
+	} {
+		if !Almost(text) {
+			t.Errorf("Almost(%q) = false", text)
+		}
+	}
+	for _, test := range markerTests {
+		if Almost(test.text) {
+			t.Errorf("Almost(%q), which is a marker", test.text)
+		}
+	}
+	for _, text := range []string{"", "_forward_step", "_forward_step_inter_pp", "forward_step_2d", "execute_model", "execute_diffusion_1_256x256", "step 12", "step[0]", "_prepare_inputs", "ProfilerStep#"} {
+		if Almost(text) {
+			t.Errorf("Almost(%q), which is no marker in any wording", text)
+		}
+	}
+}
