@@ -14,7 +14,8 @@ type emitter struct {
 	shift  int64 // added to times
 	calls  *finder
 	nodes  event.Ordinals
-	device int32 // of rows that do not say theirs
+	device int32   // of rows that do not say theirs
+	called []int64 // when the latest call of each thread ends
 }
 
 // newEmitter returns what writes the rows of a document, of which info is what the header
@@ -22,7 +23,7 @@ type emitter struct {
 func newEmitter(d *document, info *event.Report) *emitter {
 	e := &emitter{
 		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: event.NewOrdinals(),
-		device: int32(max(d.counts.device, 0)),
+		device: int32(max(d.counts.device, 0)), called: slices.Repeat([]int64{none}, len(d.threads.list)),
 	}
 	if len(info.Ranks) > 0 {
 		e.rank = info.Ranks[0]
@@ -49,6 +50,12 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 	if category.isGPU() {
 		return e.gpu(b, i, category, e.d.tracks.list[owner], rows[colCorrelation][k], rows[colExtra][k])
 	}
+	switch category {
+	case apiCategory:
+		e.called[owner] = max(e.called[owner], rows[colEnd][k])
+	case overheadCategory:
+		owner = e.heldUp(owner, rows[colEnd][k])
+	}
 	if id := e.d.threads.list[owner]; id != none {
 		b.Thread.Set(i, id)
 	}
@@ -56,6 +63,20 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 		b.Domain.Set(i, code)
 	}
 	return nil
+}
+
+// heldUp returns the thread that an overhead holds up which ends at a time. The profiler writes
+// none of them (thread 0): it is the one that is in a call for all of it, where that is one only.
+func (e *emitter) heldUp(owner, end int64) int64 {
+	if e.d.threads.list[owner] > 0 {
+		return owner
+	}
+	within := func(called int64) bool { return called >= end }
+	one := slices.IndexFunc(e.called, within)
+	if one < 0 || slices.ContainsFunc(e.called[one+1:], within) {
+		return owner
+	}
+	return int64(one)
 }
 
 // domainCodes are the codes of the domains, in the order of their names.

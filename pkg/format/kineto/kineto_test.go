@@ -328,3 +328,36 @@ func TestTwice(t *testing.T) {
 		}
 	}
 }
+
+// Overheads are written without a thread: one inside calls of one thread alone is that thread's, so
+// that a launch which waits for a full queue is not counted as work of the host.
+func TestOverheadThread(t *testing.T) {
+	x := func(cat, name string, tid, ts, dur int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d}`, cat, name, tid, ts, dur)
+	}
+	text := strings.Join([]string{
+		x("overhead", "Command Buffer Full", 0, 12, 5), x("overhead", "Buffer Flush", 0, 120, 5), x("overhead", "Command Buffer Full", 0, 212, 5),
+		x("cuda_runtime", "cudaLaunchKernel", 7, 10, 10), x("cuda_runtime", "cudaLaunchKernel", 7, 210, 10), x("cuda_runtime", "cudaLaunchKernel", 8, 211, 10),
+	}, ",")
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(path, []byte(`{"traceEvents":[`+text+`]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open([]string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	err = event.Each(r, func(b *event.Batch) error {
+		for i := range b.Len {
+			if b.Kind.Values[i] == event.Overhead {
+				got = append(got, fmt.Sprint(b.Class.Values[i], b.Thread.Values[i]))
+			}
+		}
+		return nil
+	})
+	if want := []string{"queue_full 7", "profiler 0", "queue_full 0"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q (%v)", got, want, err)
+	}
+}

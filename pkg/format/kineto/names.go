@@ -167,6 +167,8 @@ func resolve(key nameKey) (string, event.Class) {
 		return "memset", -1
 	case syncCategory:
 		return strings.ToLower(text), -1
+	case overheadCategory:
+		return text, event.ClassCode(cudaname.ClassOverhead(text))
 	case annotationCategory:
 		return text, event.ClassCode(marker.ClassNVTX(text))
 	case pythonCategory:

@@ -103,7 +103,10 @@ func (a *adder) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	types := b.column("overheadType")
 	for k, i := range rows {
 		kind := orNone(types, i)
-		p.class[first+k] = cuptiClass(kind)
+		p.class[first+k] = none
+		if class := event.ClassCode(cudaname.ClassOverhead(cudaname.Overhead(kind))); class >= 0 {
+			p.class[first+k] = int64(class)
+		}
 		if known := cudaname.Overhead(kind); known != "" {
 			p.name[first+k] = a.keep([]byte(known)).name
 		}

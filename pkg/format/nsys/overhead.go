@@ -14,17 +14,3 @@ func overheadClass(name string) event.Class {
 	}
 	return event.ByProfiler
 }
-
-// cuptiClass returns the class of an overhead of CUPTI by its type, none for one that is
-// undefined, unknown or new.
-func cuptiClass(kind int64) int64 {
-	switch kind {
-	case 2, 6, 7:
-		return int64(event.Load)
-	case 3, 4, 5:
-		return int64(event.ByProfiler)
-	case 8:
-		return int64(event.QueueFull)
-	}
-	return none
-}

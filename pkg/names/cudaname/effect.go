@@ -70,6 +70,22 @@ var overheads = [...]string{
 // is full: the GPU is late, not the host.
 const QueueFull = "Command Buffer Full"
 
+// ClassOverhead returns the class of a CUPTI overhead by the name that Nsight Systems or
+// PyTorch's profiler gives it, "" for one that is undefined, unknown or new.
+func ClassOverhead(name string) string {
+	switch slices.Index(overheads[:], name) {
+	case 2, 6, 7:
+		return "load"
+	case 8:
+		return "queue_full"
+	}
+	switch strings.TrimPrefix(name, "CUPTI ") {
+	case "Buffer Flush", "Instrumentation", "Resource":
+		return "profiler"
+	}
+	return ""
+}
+
 // Overhead returns the name of a kind of CUPTI overhead, "" for one that has
 // none: undefined, unknown, or new.
 func Overhead(overheadType int64) string {
