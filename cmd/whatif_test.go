@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -259,6 +260,37 @@ func TestWhatifPairs(t *testing.T) {
 		}
 		if err := got/truth.StepUs - 1; math.Abs(err) > 0.02 || said.StepUs < truth.StepUs {
 			t.Errorf("%s: a step of %.0f us is said to take %.0f, and takes %.0f", c.name, said.StepUs, got, truth.StepUs)
+		}
+	}
+}
+
+// TestWhatifRunsAhead moves a run whose host waits for nothing: what is left of its steps between
+// ranges is not what they take, which the rows' warnings say.
+func TestWhatifRunsAhead(t *testing.T) {
+	var rows []string
+	add := func(cat, name string, tid int, ts, dur float64, correlation int) {
+		rows = append(rows, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%.1f,"dur":%.1f,"args":{"device":0,"stream":7,"correlation":%d}}`, cat, name, tid, ts, dur, correlation))
+	}
+	for k := range 800 {
+		ts := 10*float64(k) + 70*float64(k/20)
+		if k%20 == 0 {
+			add("user_annotation", "execute_context_0(0)_generation_8(8)", 9, ts-50, 255, 0)
+		}
+		add("cuda_runtime", "cudaLaunchKernel", 9, ts, 4, k+1)
+		add("kernel", "gemm", 7, ts+6, 6, k+1)
+	}
+	path := filepath.Join(t.TempDir(), "ahead.json")
+	if err := os.WriteFile(path, []byte(`{"traceEvents":[`+strings.Join(rows, ",")+`]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		host string
+		says bool
+	}{{"0.8", false}, {"0.2", true}} {
+		moved := call(t, nil, "whatif", "--host", test.host, path)
+		r := call(t, []byte(moved.stdout), "verdict", "--format", "json")
+		if says := strings.Contains(r.stdout, "further ahead of its GPU"); r.status != 0 || says != test.says {
+			t.Errorf("--host %s: said %v, want %v (%s)", test.host, says, test.says, r.stderr)
 		}
 	}
 }

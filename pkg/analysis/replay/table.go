@@ -496,6 +496,19 @@ func (p *predictor) report() *Report {
 	return r
 }
 
+// Doubts says of one scenario why its rows tell less than its prediction.
+func (r *Report) Doubts() []string {
+	all, one := slices.Clone(r.Warnings), &r.Scenarios[0]
+	if late := one.of.queued / 1e3; math.Abs(late) > worthBoth*r.StepUs {
+		all = append(all, fmt.Sprintf("a step takes %s, and %s from one forward-step range to the next: the host runs further and further ahead of its GPU, which does the rest after the last range (whatif --report)",
+			report.Micros(one.StepUs), report.Micros(one.StepUs-late)))
+	}
+	if one.KeepUs != nil {
+		all = append(all, fmt.Sprintf("a step takes %s here, and %s where waits for other threads are taken the other way (--waits)", report.Micros(one.StepUs), report.Micros(*one.KeepUs)))
+	}
+	return all
+}
+
 // typicalStep is the rank and the number of a steady step of median length.
 func (p *predictor) typicalStep() (rank int32, number int64) {
 	var steady []int

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -160,6 +161,15 @@ func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, erro
 // move writes the rows where they would have been, whole: of a trace without steps, as of
 // --by none, here or before.
 func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) error {
+	if len(m.scenario.Changes) > 0 {
+		if p, err := t.Each([]replay.Scenario{m.scenario}, false); err == nil {
+			for _, doubt := range p.Doubts() {
+				r.Warn(doubt)
+			}
+		} else if !errors.Is(err, replay.ErrNoSteps) {
+			return err
+		}
+	}
 	rows, err := again()
 	if err != nil {
 		return err
