@@ -92,7 +92,7 @@ func (r *Report) title() report.Text {
 		if r.RaisedBy != nil {
 			text = "the host holds the GPUs back: they wait in collectives for a rank whose host is late"
 		}
-		if r.notHost() > 0 {
+		if share, _ := r.notHost(); share > 0 {
 			text, tone = "the GPUs are idle, for the most part not because of the host", report.Warn
 		}
 		if r.LowOnLoad() {

@@ -53,29 +53,32 @@ func (r *Report) lowLoad() *LowLoad {
 }
 
 // notHost is the share of the idle time of the worst scope that has no host cause, where that is
-// most of it and no scope would be a YES without; else 0. What waits for requests is lowLoad's.
-func (r *Report) notHost() (share float64) {
+// most of it in every scope with a YES, else 0; and whether none would be a YES without. What waits
+// for requests is lowLoad's.
+func (r *Report) notHost() (share float64, decides bool) {
+	decides = true
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
 		if s.Verdict != Yes || s.idle <= 0 {
 			continue
 		}
 		if s.Raised || s.value[hostBound] == nil {
-			return 0
+			return 0, false
 		}
 		host := s.at(hostBound)
 		if s.value[hostWait] != nil {
 			host -= s.at(hostWait)
 		}
 		other := s.idle - int64(host*float64(s.capacity))
-		if 2*other < s.idle || verdictOf(s.without(other)) == Yes {
-			return 0
+		if 2*other < s.idle {
+			return 0, false
 		}
+		decides = decides && verdictOf(s.without(other)) != Yes
 		if s == r.worst() {
 			share = float64(other) / float64(s.idle)
 		}
 	}
-	return share
+	return share, decides
 }
 
 // requestWait is the idle time of a scope for want of requests, in ns over all GPUs. Ranks

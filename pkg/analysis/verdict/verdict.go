@@ -434,8 +434,12 @@ func (r *Report) warn() {
 	if text := r.Waits.text(); text != "" {
 		say("%s", text)
 	}
-	if share := r.notHost(); share > 0 && r.Verdict == Yes && !r.LowOnLoad() {
-		say("%s of the idle time has no host cause: GPUs wait for copies, for other streams or inside graphs. Without it this would not be a YES", report.Percent(share))
+	if share, decides := r.notHost(); share > 0 && r.Verdict == Yes && !r.LowOnLoad() {
+		text := ""
+		if decides {
+			text = ". Without it this would not be a YES"
+		}
+		say("%s of the idle time has no host cause: GPUs wait for copies, for other streams or inside graphs%s", report.Percent(share), text)
 	}
 	if r.NCCL {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
