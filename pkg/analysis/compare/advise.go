@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // adviser says what to do.
@@ -16,32 +17,43 @@ type adviser struct{ *reader }
 // exact, and about what is named for a step that takes longer.
 func (c *adviser) advise() {
 	c.adviseGraphs()
-	c.adviseWhys()
+	waits := c.adviseWhys()
 	for n := range each(c.finding.named) {
-		if do := c.opt.Sources.Advice(n.cause); do != "" && n.cause != "" && c.finding.sign > 0 {
-			c.mitigate("%s %s: %s.", n.title, change(n.row.delta()), do)
+		do := c.opt.Sources.Advice(n.cause)
+		switch name, ok := strings.CutPrefix(n.cause, "host:"); {
+		case n.cause == "" || do == "" || c.finding.sign < 0 || waits[n.cause]:
+			continue
+		case ok && c.interrupted(name):
+			do = "'gaps' of the target says what interrupts it, such as garbage collection: in the median step it takes no longer"
 		}
+		c.mitigate(n.title+" "+change(n.row.delta()), do)
 	}
 }
 
-// mitigate adds a sentence on what to do.
-func (c *adviser) mitigate(format string, args ...any) {
-	c.Mitigations = append(c.Mitigations, fmt.Sprintf(format, args...))
+// interrupted reports whether an operation takes no longer in the median step: what it does in each
+// step is not what it takes longer by.
+func (c *adviser) interrupted(name string) bool {
+	a, b := c.base.rows[operations][name], c.target.rows[operations][name]
+	return a != nil && b != nil && len(c.base.run.repeats)+len(c.target.run.repeats) == 2 &&
+		stat.Quantile(slices.Sorted(slices.Values(b.bins)), 0.5) <= stat.Quantile(slices.Sorted(slices.Values(a.bins)), 0.5)
+}
+
+// mitigate adds a sentence on what to do about something.
+func (c *adviser) mitigate(about, do string) {
+	c.finding.do = cmp.Or(c.finding.do, do)
+	c.Mitigations = append(c.Mitigations, about+": "+do+".")
 }
 
 // adviseGraphs looks for graphs that the baseline replays and the target does not.
 func (c *adviser) adviseGraphs() {
-	a, b := c.Steady.Baseline, c.Steady.Target
-	if a.Graph == nil || b.Graph == nil || *a.Graph+*a.Replays == 0 ||
-		*b.Graph+*b.Replays > few*(*a.Graph+*a.Replays) || *b.Eager <= *a.Eager {
-		return
+	replays, eager := map[string]string{graphKernels: "replayed kernels", graphLaunches: "graph replays"}, c.Counts[0]
+	for r := range each(c.Counts) {
+		if what := replays[r.Name]; what != "" && r.moved() < 0 && *r.Target <= few**r.Baseline && eager.grown() > 0 {
+			c.mitigate(fmt.Sprintf("CUDA graph replays are lost. Per step, before and now: %s %s and %s, kernels launched one by one %s and %s", what,
+				report.Digits(*r.Baseline), report.Digits(*r.Target), report.Digits(*eager.Baseline), report.Digits(*eager.Target)),
+				"find out why the graph is no longer replayed: a shape or batch was not captured, or an operation cannot be")
+		}
 	}
-	what, before, after := "replayed kernels", *a.Graph, *b.Graph
-	if *a.Replays > 0 {
-		what, before, after = "graph replays", *a.Replays, *b.Replays
-	}
-	c.mitigate("CUDA graph replays are lost. Per step, before and now: %s %s and %s, kernels launched one by one %s and %s, launch calls %s and %s. Find out why the graph is no longer replayed: a shape or batch was not captured, or an operation cannot be.",
-		what, report.Digits(before), report.Digits(after), report.Digits(*a.Eager), report.Digits(*b.Eager), report.Digits(c.base.figures[launchCalls].Mean), report.Digits(c.target.figures[launchCalls].Mean))
 }
 
 // handoff fills the block in: the operations that take longer by their own work, and the causes of

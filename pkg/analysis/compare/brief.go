@@ -19,8 +19,8 @@ func (c *Comparison) Brief() *report.Brief {
 			b.Items = append(b.Items, r.brief(r.Name))
 		}
 	}
-	if len(b.Items) > 0 && len(c.Mitigations) > 0 {
-		b.Items[0].Claim += ". " + c.Mitigations[0]
+	if do := c.finding.do; len(b.Items) > 0 && do != "" {
+		b.Items[0].Claim += ": " + do
 	}
 	b.CannotTell = append(b.CannotTell, c.Warnings...)
 	if c.target != nil && c.Runs.Baseline == 1 && c.Runs.Target == 1 {

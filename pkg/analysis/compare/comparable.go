@@ -73,6 +73,9 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 	if !s.run.Ranges {
 		lacks = append(lacks, "no NVTX ranges: profile with -t cuda,nvtx to see operations")
 	}
+	if s.run.why && len(s.run.missing) > 0 {
+		lacks = append(lacks, "no record of "+missingText(s.run.missing)+": why launching threads stalled is known only in part")
+	}
 	if replays := s.figures[graphLaunches].Mean; replays > 0 {
 		lacks = append(lacks, "graph replays recorded as a whole: their kernels are in no figure of kernels")
 	}
@@ -182,9 +185,8 @@ func countsText(of map[batch]int) string {
 func (s *side) sizes() (size int64, torn float64) {
 	for _, r := range s.samples.c.ranks {
 		size = max(size, r.rank.size)
-		steps := r.rank.steps.Reader()
 		for _, k := range r.steps {
-			if one := steps.At(int(k)).size; one != 0 && int64(one) != r.rank.size {
+			if one := r.rank.steps[k].size; one != 0 && int64(one) != r.rank.size {
 				torn++
 			}
 		}

@@ -25,6 +25,7 @@ type finding struct {
 	balance                   stat.Difference // of host less work and uneven, in that direction; unknown where nothing changed
 	named                     []named         // what explains most of it, the most first
 	explained                 float64         // share of the change that named is
+	do                        string          // what to do first, "" for nothing
 }
 
 // named is a cause of idle time, a class of kernels or an operation, and its change.

@@ -70,7 +70,8 @@
 //
 // Operations are tested beside the factor that all host work of a step shares, which may be
 // the machine's and is the row "all host work": on the logarithm of what they take in a step,
-// nested ranges included, as their other figures are. Operations that do not come in nearly all
+// nested ranges included, as their other figures are, less the median of the others. (Less that of
+// all, the one in the middle would not vary: of two runs a side it was flagged by chance.) Operations that do not come in nearly all
 // steps, all of them where fewer than five do, and with matched batches, are tested on their
 // plain time.
 //

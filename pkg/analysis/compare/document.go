@@ -74,9 +74,6 @@ func (c *page) steps(s *report.Section) {
 	if c.target != nil {
 		s.Say("Evidence: changed, REGRESSION (above +50 %%) and IMPROVED (below -30 %%) are significant; ~ is not significant, ? not testable (--format json says why).")
 	}
-	if c.NoiseFloor != nil {
-		s.Say("Noise floor: halves of the same run differ by up to %s per step.", report.Micros(*c.NoiseFloor))
-	}
 	some := slices.DeleteFunc(rowsOf(c.Counts), func(r *Row) bool {
 		return (r.Baseline == nil || *r.Baseline == 0) && (r.Target == nil || *r.Target == 0)
 	})
@@ -88,16 +85,9 @@ func (c *page) steps(s *report.Section) {
 	}
 }
 
-// table adds a table of rows to a section, as columns has it.
-func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
-	t := c.columns(title, what, kind, more...)
-	s.Blocks = append(s.Blocks, t)
-	return t
-}
-
-// columns returns a table of rows, whose figures are of a kind. Further columns stand
+// table adds a table of rows to a section, whose figures are of a kind. Further columns stand
 // before the last one.
-func (c *page) columns(title, what string, kind report.Kind, more ...report.Column) *report.Table {
+func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
 	last := report.Column{Title: "95 % interval", Kind: kind, Minor: 1}
 	if c.target != nil {
@@ -106,7 +96,9 @@ func (c *page) columns(title, what string, kind report.Kind, more ...report.Colu
 			{Title: "95 % interval", Kind: kind, Signed: true, Minor: 1}}
 		last = report.Column{Title: "evidence"}
 	}
-	return &report.Table{Title: title, Columns: append(append(columns, more...), last), OneUnit: true, Top: maxRows, More: "--format json has all"}
+	t := s.Table(title, append(append(columns, more...), last)...)
+	t.OneUnit, t.Top, t.More = true, maxRows, "--format json has all"
+	return t
 }
 
 // cells are the columns that all tables have, with further ones before the last.
@@ -181,7 +173,6 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 		signed := c.target != nil
 		more = append(more, report.Column{Title: "self", Kind: report.Duration, Signed: signed, Minor: 2},
 			report.Column{Title: "exposed", Kind: report.Duration, Signed: signed, Minor: 1})
-		c.forest(s, rows)
 	}
 	t := c.table(s, "", "name", report.Duration, more...)
 	for r := range each(rows) {
@@ -270,6 +261,6 @@ func (c *page) howToRead(s *report.Section) {
 	s.Say("Means over %s steps, with 95 %% intervals that allow for correlation between neighbouring steps. "+
 		"At most %s of the significant rows are expected to be false alarms (Benjamini and Hochberg over all rows). "+
 		"A change common to all host work of a step has a row of its own, and operations are tested without it. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
-		"both as changes. Run-to-run variation (clocks, placement) is in the intervals only with several runs of a side.",
+		"both as changes.",
 		c.opt.Phase, report.Percent(alpha))
 }

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,35 +48,6 @@ func (c *page) waterfall(s *report.Section) {
 	}
 	s.Extra(title, fmt.Sprintf("A step takes %s of GPU time in the baseline and %s in the target. The largest change is %s.",
 		report.Micros(from), report.Micros(to), largest), p, t)
-}
-
-// forest draws the changes of operations with their intervals, those that changed most.
-func (c *page) forest(s *report.Section, rows []Row) {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Delta == nil })
-	if c.target == nil || len(rows) == 0 {
-		return
-	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(math.Abs(*b.Delta), math.Abs(*a.Delta)) })
-	p := &figure.Intervals{Zero: true}
-	t := c.columns("change", "name", report.Duration)
-	sure := 0
-	for r := range each(rows[:min(len(rows), maxRows)]) {
-		one := figure.Interval{Label: r.Name, Value: r.Delta, Text: change(*r.Delta), More: r.evidence(), Color: figure.Other}
-		if r.CI != nil {
-			one.Low, one.High = &r.CI[0], &r.CI[1]
-			one.More = fmt.Sprintf("(%s to %s) %s", change(r.CI[0]), change(r.CI[1]), one.More)
-		}
-		if r.Significant && r.Unknown == "" {
-			sure++
-			if one.Color = figure.Bad; *r.Delta < 0 {
-				one.Color = figure.Good
-			}
-		}
-		p.Rows = append(p.Rows, one)
-		t.Row(c.cells(r, report.Str(r.Name))...)
-	}
-	alt := fmt.Sprintf("Of the %d rows that changed most, %d changed beyond the noise. The largest change is %s, %s per step.", len(p.Rows), sure, rows[0].Name, change(*rows[0].Delta))
-	s.Extra("Changes per step of operations, with 95 % intervals; grey is no evidence of a change", alt, p, t)
 }
 
 // overTime draws the wall time of each side's steps in the order of time, so that it is seen

@@ -222,3 +222,60 @@ func TestMedianGrown(t *testing.T) {
 		t.Errorf("slow steps alone: %s: %v %q %v", c.Conclusion, failed, why, err)
 	}
 }
+
+// The operation in the middle of the others has a variance of its own, also between two runs: of equal
+// runs, two on one side, no more operations are far apart than chance says.
+func TestOperationsOfTwoRuns(t *testing.T) {
+	start := func(rng *rand.Rand) *compare.Run {
+		r := compare.RankSamples{Wall: []float64{}, Operations: map[string][]float64{}}
+		for range 12 {
+			r.Wall, r.Busy, r.Duration = append(r.Wall, 1000), append(r.Busy, 480), append(r.Duration, 500)
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			us := 100 * math.Exp(0.01*rng.NormFloat64())
+			for range 12 {
+				r.Operations[name] = append(r.Operations[name], us)
+			}
+		}
+		return compare.FromSamples(compare.Samples{Name: "start", Gen: 8, Ranks: []compare.RankSamples{r}})
+	}
+	rng, far, all := rand.New(rand.NewPCG(31, 7)), 0, 0
+	for range 400 {
+		two, err := compare.Join([]*compare.Run{start(rng), start(rng)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range compareRuns(t, two, start(rng)).Operations {
+			if all++; *r.P < 0.01 {
+				far++
+			}
+		}
+	}
+	if share := float64(far) / float64(all); share > 0.015 {
+		t.Errorf("%d of %d operations have a probability below 1 %%", far, all)
+	}
+}
+
+// Two runs a side that differ little have an interval of what all host work changed by, in
+// proportion to it; of those that differ by much nothing is told.
+func TestFactorOfTwoRuns(t *testing.T) {
+	side := func(seed uint64, factors ...float64) *compare.Run {
+		var runs []*compare.Run
+		for k, f := range factors {
+			runs = append(runs, machine(seed+uint64(k), 1, func(int) float64 { return f }))
+		}
+		all, err := compare.Join(runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	near := row(t, compareRuns(t, side(1, 1, 1.01), side(3, 1.02, 1.03)).Summary, "all host work")
+	if near.CI == nil || near.Unknown != "" || *near.Delta < near.CI[0] || *near.Delta > near.CI[1] || near.CI[1] > *near.Baseline {
+		t.Errorf("near: %+v %v", near, near.CI)
+	}
+	apart := row(t, compareRuns(t, side(1, 1, 30), side(3, 1.02, 20)).Summary, "all host work")
+	if apart.CI != nil || apart.P != nil || apart.Significant || !strings.Contains(apart.Unknown, "from 2 and 2 runs") {
+		t.Errorf("apart: %+v %v", apart, apart.CI)
+	}
+}

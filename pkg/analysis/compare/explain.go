@@ -57,9 +57,11 @@ func (c *writer) explain() {
 	c.explainWall()
 	c.explainCauses()
 	if r := c.machine(); r != nil {
-		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code; three runs per side would tell.", r.sentence())
+		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code.", r.sentence())
 	}
-	c.explainFew()
+	for _, said := range c.fewSteps() {
+		c.say("%s%s.", strings.ToUpper(said[:1]), said[1:])
+	}
 	c.explainWhys()
 	own := (&reader{c.Comparison}).ownWork
 	c.sayMovers("Operations that take longer: %s.", func(r *Row) bool { return r.grown() > 0 && own(r) })
@@ -152,24 +154,18 @@ func (c *writer) explainCauses() {
 	}
 }
 
-// explainFew says what happens in few steps.
-func (c *writer) explainFew() {
-	if r := c.slowerTail(); r != nil {
-		c.say("The slowest steps take longer: %s %s, before %s.", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
-	}
+// fewSteps says what happens in few steps, and that the slowest ones take longer: without a capital
+// letter and a full stop.
+func (c *Comparison) fewSteps() (said []string) {
 	for r := range each(c.Rare) {
 		if r.grown() {
-			c.say("In a few steps only: %s.", r)
-		} else if c.suspect(r) {
-			c.say("In too few steps to rule out chance: %s; that is %s per step.", r, change(r.more()))
+			said = append(said, "in a few steps only: "+r.String())
 		}
 	}
-}
-
-// suspect reports whether what happens in few steps is worth a word though that it happens
-// more often may be chance: it is more than what counts as the same wall time.
-func (c *Comparison) suspect(r *Rare) bool {
-	return !r.Significant && r.Target != nil && r.Target.Steps > 2*r.Baseline.Steps && c.worthALine(r.more())
+	if r := c.slowerTail(); r != nil {
+		said = append(said, fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline)))
+	}
+	return said
 }
 
 // sayMovers lists the largest changes of operations, where there are any.

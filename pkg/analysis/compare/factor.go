@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -38,26 +39,39 @@ func (t *tester) commonFactor() *Row {
 	if len(sharing) == 0 {
 		return nil
 	}
+	var steps [2]deviations
 	var factor [2][]float64
-	for k := range factor {
-		factor[k] = medians(sharing, k, func(c *common) float64 { return (meanOf(c.self[0]) + meanOf(c.self[1])) / 2 })
+	for k := range steps {
+		steps[k] = deviationsOf(sharing, k, func(c *common) float64 { return (meanOf(c.self[0]) + meanOf(c.self[1])) / 2 })
+		factor[k] = steps[k].medians()
 	}
 	base := 0.0
 	for _, c := range all {
 		base += *c.row.Self.Baseline
-		d := t.compareBins(less(c.all[0], factor[0]), less(c.all[1], factor[1]))
+		d := t.compareBins(less(c.all[0], steps[0].ofOthers(c)), less(c.all[1], steps[1].ofOthers(c)))
 		e := &c.row.Evidence
 		e.P, e.effective, e.Unknown, c.row.Relative = number(d.P), d.Effective, "", number(100*math.Expm1(d.Delta))
 		t.tell(e)
 	}
 	d := t.compareBins(factor[0], factor[1])
-	for _, v := range []*float64{&d.Delta, &d.Lo, &d.Hi} {
-		*v = base * math.Expm1(*v)
+	r := &Row{Name: hostWork, Baseline: &base, Target: number(base * math.Exp(d.Delta))}
+	t.difference(r, inTime(d, base))
+	if r.Detectable = nil; r.CI != nil && r.CI[0] <= -base {
+		r.P, r.CI, r.Unknown = nil, nil, fmt.Sprintf("it varies by too much for an interval from %d and %d runs; more would tell", t.Runs.Baseline, t.Runs.Target)
 	}
-	r := &Row{Name: hostWork, Baseline: &base, Target: number(base + d.Delta)}
-	t.difference(r, d)
-	r.Detectable = nil
 	return r
+}
+
+// inTime is a change of a logarithm as one of a time. The interval is the logarithm's, in
+// proportion: the exponential of a bound of few degrees of freedom is a number without a meaning.
+func inTime(d stat.Difference, base float64) stat.Difference {
+	change := base * math.Expm1(d.Delta)
+	slope := base
+	if d.Delta != 0 {
+		slope = change / d.Delta
+	}
+	d.Delta, d.Lo, d.Hi = change, slope*d.Lo, slope*d.Hi
+	return d
 }
 
 // common are the operations that come in nearly all steps of both sides.
@@ -79,13 +93,13 @@ func (t *tester) common() (all []*common) {
 // sharing are the operations that share a factor: the most whose intervals hold the same
 // change, none where no two do; of equally many those that changed least.
 func (t *tester) sharing(all []*common) (most []*common) {
-	var paths [2][]float64 // what the steps of a run have in common
-	for k := range paths {
-		paths[k] = medians(all, k, func(c *common) float64 { return meanOf(c.self[k]) })
+	var steps [2]deviations
+	for k := range steps {
+		steps[k] = deviationsOf(all, k, func(c *common) float64 { return meanOf(c.self[k]) })
 	}
 	changes := []float64{0}
 	for _, c := range all {
-		c.moved = t.compareBins(less(c.self[0], paths[0]), less(c.self[1], paths[1]))
+		c.moved = t.compareBins(less(c.self[0], steps[0].ofOthers(c)), less(c.self[1], steps[1].ofOthers(c)))
 		changes = append(changes, c.moved.Delta)
 	}
 	slices.SortFunc(changes, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
@@ -104,21 +118,52 @@ func (t *tester) compareBins(x, y []float64) stat.Difference {
 	return stat.Compare(&a, &b)
 }
 
-// medians is, by bin, the median of how far operations lie from their levels.
-func medians(all []*common, side int, level func(*common) float64) []float64 {
-	x := make([]float64, len(all[0].self[side]))
-	one := make([]float64, len(all))
-	levels := make([]float64, len(all))
-	for i, c := range all {
-		levels[i] = level(c)
-	}
-	for b := range x {
-		for i, c := range all {
-			one[i] = c.self[side][b] - levels[i]
+// deviations are how far operations lie from their levels in the bins of a side.
+type deviations struct {
+	of   map[*common][]float64
+	bins [][]float64 // of all of them, in ascending order
+}
+
+func deviationsOf(all []*common, side int, level func(*common) float64) deviations {
+	d := deviations{of: map[*common][]float64{}, bins: make([][]float64, len(all[0].self[side]))}
+	for _, c := range all {
+		from := level(c)
+		d.of[c] = make([]float64, len(d.bins))
+		for b, v := range c.self[side] {
+			if d.of[c][b] = v - from; !math.IsInf(v, 0) && v == v {
+				d.bins[b] = append(d.bins[b], v-from)
+			}
 		}
-		some := numbers(one)
+	}
+	for _, some := range d.bins {
 		slices.Sort(some)
+	}
+	return d
+}
+
+// medians are those of all operations, by bin.
+func (d *deviations) medians() []float64 {
+	x := make([]float64, len(d.bins))
+	for b, some := range d.bins {
 		x[b] = stat.Quantile(some, 0.5)
+	}
+	return x
+}
+
+// ofOthers are the medians without an operation: with it the one in the middle would not vary.
+func (d *deviations) ofOthers(c *common) []float64 {
+	x := d.medians()
+	for b, v := range d.of[c] {
+		if at, found := slices.BinarySearch(d.bins[b], v); found && len(d.bins[b]) > 1 {
+			others := len(d.bins[b]) - 1
+			other := func(k int) float64 {
+				if k >= at {
+					k++
+				}
+				return d.bins[b][k]
+			}
+			x[b] = (other((others-1)/2) + other(others/2)) / 2
+		}
 	}
 	return x
 }

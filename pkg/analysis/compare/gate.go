@@ -117,13 +117,8 @@ func (c *Comparison) regressed() (bool, string) {
 			return true, c.headline() + ": " + summaryTitles[name] + " " + r.sentence()
 		}
 	}
-	if r := c.slowerTail(); r != nil {
-		return true, c.headline() + ": " + summaryTitles[r.Name] + " " + r.sentence()
-	}
-	for r := range each(c.Rare) {
-		if r.grown() {
-			return true, c.headline() + ": " + r.String()
-		}
+	if said := c.fewSteps(); len(said) > 0 {
+		return true, c.headline() + ": " + said[0]
 	}
 	for _, r := range slices.Concat(rowsOf(c.Operations), rowsOf(c.Kernels), rowsOf(c.API)) {
 		if r.Status == Regression {

@@ -30,13 +30,8 @@ func (c *Comparison) step() string {
 // beside is what is said after it where the step did not change, "" for nothing: what came more
 // often, slower tails, and what idle time and which operation grew.
 func (c *Comparison) beside() string {
-	for r := range each(c.Rare) {
-		if r.grown() {
-			return "in few steps: " + r.Name + " in " + r.Target.text()
-		}
-	}
-	if r := c.slowerTail(); r != nil {
-		return fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline))
+	if said := c.fewSteps(); len(said) > 0 {
+		return said[0]
 	}
 	for r := range each(c.Causes) {
 		if c.worthALine(r.grown()) {
@@ -46,11 +41,6 @@ func (c *Comparison) beside() string {
 	for r := range each(c.Operations) {
 		if c.worthALine(r.grown()) {
 			return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
-		}
-	}
-	for r := range each(c.Rare) {
-		if c.suspect(r) {
-			return fmt.Sprintf("see %s in %s: too few to be sure", r.Name, r.Target.text())
 		}
 	}
 	return ""

@@ -38,7 +38,6 @@ func (r *rank) addIdle() {
 	if w := r.walk.Window; w != nil {
 		end = w.End
 	}
-	between := make([]int64, r.steps.Len())
 	r.idle.Each(end, func(s idle.Sample) {
 		k := r.idle.step[s.Slice]
 		if k == noStep {
@@ -48,18 +47,11 @@ func (r *rank) addIdle() {
 		if s.Inter {
 			inter = s.Ns
 		}
-		between[k] += inter
+		r.steps[k].inter += inter
 		for _, n := range r.shared.rows {
 			r.sections[n.section].at(n.of(s.Key)).add(k, s.Ns, inter, 0)
 		}
 	})
-	all, steps := stepList{Open: r.steps.Open}, r.steps.Reader()
-	for k := range between {
-		one := *steps.At(k)
-		one.inter = between[k]
-		all.Append(one)
-	}
-	r.steps = all
 }
 
 // idleNames numbers keys of idle time as names of the rows of a section.

@@ -66,6 +66,5 @@ const (
 // Sizes of what a run keeps.
 const (
 	rowBlock      = 256      // entries of a row that wait in memory: there are many rows
-	openSteps     = 1 << 16  // steps of a run that are not packed: each is read some two dozen times
 	DefaultMemory = 64 << 20 // bytes of a run's samples that are kept in memory
 )

@@ -74,8 +74,7 @@ const (
 	hostHeld      = "host_bound" // idle time and waits with a host cause
 	imbalanceTime = "imbalance"  // waits for a rank with more GPU work
 
-	balanceOf   = "balance"  // hostHeld less work and imbalance, no row
-	launchCalls = "launches" // API calls that launch a kernel, no row
+	balanceOf = "balance" // hostHeld less work and imbalance, no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
@@ -90,12 +89,14 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	}
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
 	s.now = now
-	itself := func(name string) string { return name }
 	for section := range numSections {
-		s.keys[section] = s.keysOf(section, itself)
+		s.keys[section] = s.keysOf(section, func(_ *Run, _ int, name string) string { return name })
 		s.rows[section] = s.items(section, s.keys[section])
 	}
-	causes := s.keysOf(idleTimes, func(name string) string { return parseIdleName(name).cause })
+	byClass := s.keysOf(kernels, (*Run).class)
+	delete(byClass, "")
+	s.rows[classes] = s.items(classes, byClass)
+	causes := s.keysOf(idleTimes, func(_ *Run, _ int, name string) string { return parseIdleName(name).cause })
 	s.rows[causeTimes] = s.items(causeTimes, causes)
 	s.measureParts(causes, s.keys[waitTimes])
 	if len(s.rows[waitTimes]) > 0 {
@@ -154,14 +155,13 @@ var stepFigures = []struct {
 	{eagerKernels, func(s *step, _ float64) float64 { return float64(s.work.Forward + s.work.Loose) }, 1},
 	{graphKernels, func(s *step, _ float64) float64 { return float64(s.work.Replayed) }, 1},
 	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},
-	{launchCalls, func(s *step, _ float64) float64 { return float64(s.work.Launches) }, 1},
 }
 
 // key is a name of a section, on all ranks of one run.
 type key struct{ run, section, id int }
 
 // keysOf are the names of a section, by what is made of them.
-func (s *side) keysOf(section int, of func(name string) string) map[string][]key {
+func (s *side) keysOf(section int, of func(run *Run, id int, name string) string) map[string][]key {
 	keys := map[string][]key{}
 	for run, one := range s.run.repeats {
 		for id := range one.names[section].Len() {
@@ -169,7 +169,7 @@ func (s *side) keysOf(section int, of func(name string) string) map[string][]key
 			if len(s.now) > 0 && (section == operations || section >= idleTimes) {
 				name = renamed(name, s.now)
 			}
-			name = of(name)
+			name = of(one, id, name)
 			keys[name] = append(keys[name], key{run, section, id})
 		}
 	}

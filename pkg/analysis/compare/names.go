@@ -9,7 +9,6 @@ import (
 const (
 	operations = iota // NVTX ranges
 	kernels           // kernels and whole-graph rows
-	classes           // the same by class
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
 	whyTimes          // the same by cause and why, where that was asked for
@@ -19,7 +18,8 @@ const (
 
 // Rows that are made of several names of these.
 const (
-	causeTimes = numSections + iota // idle time by cause
+	classes    = numSections + iota // kernels by class
+	causeTimes                      // idle time by cause
 	heldTimes                       // idle time and waits in collectives by cause
 	numRows
 )
@@ -29,18 +29,33 @@ func isIdle(section int) bool {
 	return section == idleTimes || section == whyTimes || section == causeTimes || section == heldTimes
 }
 
-// graphClass is the number of graph replays among the classes of kernels.
-var graphClass = int32(len(event.Classes))
+// setClass says of what class a kernel of a name is: of several the first one's is that of all.
+func (r *Run) setClass(name int32, kind event.Kind, class event.Class) {
+	if n := int(name) + 1 - len(r.classes); n > 0 {
+		r.classes = append(r.classes, make([]string, n)...)
+	}
+	switch {
+	case r.classes[name] != "":
+	case kind == event.Graph:
+		r.classes[name] = "graph"
+	default:
+		r.classes[name] = event.Classes[min(class, event.Other)]
+	}
+}
 
-// newNames returns the names of all sections, of which those of classes and of waits are known.
+// class is the class of kernels of a name, "" where there is none with it.
+func (r *Run) class(id int, _ string) string {
+	if id >= len(r.classes) {
+		return ""
+	}
+	return r.classes[id]
+}
+
+// newNames returns the names of all sections, of which those of waits are known.
 func newNames() (all [numSections]*idle.Names) {
 	for s := range all {
 		all[s] = idle.NewNames(false)
 	}
-	for _, class := range event.Classes {
-		all[classes].ID([]byte(class))
-	}
-	all[classes].ID([]byte("graph"))
 	all[waitTimes].ID([]byte(imbalance))
 	all[waitTimes].ID([]byte(waitsUnknown))
 	return all

@@ -8,7 +8,6 @@ import (
 	spans "github.com/hostbound/hostbound/pkg/stat"
 	steps "github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // step is what was measured of one step, in ns. busy and gpu are sums over GPUs.
@@ -26,28 +25,6 @@ type step struct {
 	// cut tells that the period is not whole: it is the last of its segment, or
 	// part of it was not recorded.
 	cut bool
-}
-
-// stepList is the steps of a rank.
-type stepList = spill.Packed[step, *step]
-
-// Put appends the fields.
-func (s *step) Put(v []int64) []int64 {
-	cut := int64(0)
-	if s.cut {
-		cut = 1
-	}
-	return s.work.Put(append(v, s.period, s.extent, s.busy, s.inter, s.gpu,
-		int64(s.ctx), int64(s.gen), int64(s.size), int64(s.phase)<<1|cut))
-}
-
-// Take takes what Put has appended.
-func (s *step) Take(v []int64) {
-	*s = step{
-		period: v[0], extent: v[1], busy: v[2], inter: v[3], gpu: v[4],
-		ctx: int32(v[5]), gen: int32(v[6]), size: int32(v[7]), phase: event.Phase(v[8] >> 1), cut: v[8]&1 != 0,
-	}
-	s.work.Take(v[9:])
 }
 
 const unknown = -1
@@ -81,7 +58,6 @@ func (p *profiler) newRank(id int32) *rank {
 		BusyAll: p.busy>>event.Memcpy&1 != 0, GPUs: h.GPUs(id), Method: h.Isolation.Method, Markers: p.markers,
 		Why: p.run.why, OSCalls: h.Records(event.OS, id), Store: p.run.store,
 	})
-	r.steps.Open = openSteps / max(1, len(h.RankNumbers()))
 	r.walk = steps.NewWalker(h, id, steps.WalkOptions{Work: true}, r)
 	return r
 }
@@ -100,7 +76,7 @@ func (r *rank) End(s steps.Slice, t int64) {
 	busy := r.busyUntil(t)
 	switch s.Place {
 	case steps.InStep:
-		r.steps.Last().busy += busy - r.began
+		r.lastStep().busy += busy - r.began
 	case steps.Pending:
 		r.pending += busy - r.began
 	}
@@ -112,7 +88,7 @@ func (r *rank) End(s steps.Slice, t int64) {
 
 // Step begins a step.
 func (r *rank) Step(b *event.Batch, i, _ int) {
-	r.steps.Append(step{size: int32(b.Size.Values[i])})
+	r.steps = append(r.steps, step{size: int32(b.Size.Values[i])})
 	r.idle.Step(b.Start.Values[i], b.End.Values[i])
 	if s := r.walk.Steps.Last(); r.walk.Segments[s.Segment].Steps == 1 {
 		r.segment = s.Start
@@ -124,7 +100,7 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 
 // EndStep ends a step, of which everything is known now.
 func (r *rank) EndStep(k int, owner steps.Owner) {
-	s, known := r.steps.Last(), r.walk.Steps.Last()
+	s, known := r.lastStep(), r.walk.Steps.Last()
 	if owner == steps.StepOwner {
 		s.busy += r.pending
 	}
@@ -163,6 +139,9 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	r.idle.Bound()
 }
 
+// lastStep is the step that began last.
+func (r *rank) lastStep() *step { return &r.steps[len(r.steps)-1] }
+
 // stepOf returns the step that row i belongs to, the last one or noStep. Where the slice does not tell yet,
 // the stage that found the steps does.
 func (r *rank) stepOf(b *event.Batch, i int) int32 {
@@ -197,17 +176,12 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if k == noStep {
 		return
 	}
-	s := r.steps.Last()
-	s.gpu += e - t
+	r.lastStep().gpu += e - t
 	if name < 0 {
 		name = r.shared.sites.Names.Of(&b.Name, i)
 	}
-	number := int32(min(class, event.Other))
-	if kind == event.Graph {
-		number = graphClass
-	}
+	r.shared.run.setClass(name, kind, class)
 	r.sections[kernels].at(name).add(k, e-t, 0, 0)
-	r.sections[classes].at(number).add(k, e-t, 0, 0)
 }
 
 // findGPU returns the index of a device, which may be a new one.

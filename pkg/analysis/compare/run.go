@@ -31,6 +31,7 @@ type Run struct {
 	workload string     // the header's: event.Training, event.Diffusion or ""
 	ranks    []*profile // those with steps, by run and number
 	names    [numSections]*idle.Names
+	classes  []string // of kernels, by number of their name; "": not known
 	store    *spill.Store
 	repeats  []*Run // of one version that this is put together of: itself where it is one
 }
@@ -51,7 +52,7 @@ type profile struct {
 	gpus     int   // devices with activity
 	device   int32 // the first of them
 	size     int64 // the most frequent size of its steps, 0: not known
-	steps    stepList
+	steps    []step
 	steady   []int32 // indices of steps
 	sections [numSections]section
 	from, to int  // the steps of the benchmark segment
@@ -73,20 +74,17 @@ func (r *Run) newProfile(id int32) *profile {
 // benchmark is told which steps are the benchmark segment.
 func (p *profile) benchmark(from, to int) {
 	p.from, p.to = from, to
-	steps := p.steps.Reader()
-	for k := from; k < to && !p.counts; k++ {
-		p.counts = steps.At(k).ctx != unknown
-	}
+	p.counts = slices.ContainsFunc(p.steps[from:to], func(s step) bool { return s.ctx != unknown })
 }
 
 // settle puts the ranks in order and leaves out those without steps.
 func (r *Run) settle() {
 	for _, p := range r.ranks {
-		if p.steps.Len() == 0 {
+		if len(p.steps) == 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("rank %d has no steps and is not in the figures", p.id))
 		}
 	}
-	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return p.steps.Len() == 0 })
+	r.ranks = slices.DeleteFunc(r.ranks, func(p *profile) bool { return len(p.steps) == 0 })
 	slices.SortFunc(r.ranks, func(a, b *profile) int { return int(a.id - b.id) })
 }
 
@@ -118,6 +116,8 @@ func (r *Run) hasCounts() bool {
 // batch is the numbers of requests of a step.
 type batch struct{ ctx, gen int32 }
 
+func (s *step) batch() batch { return batch{s.ctx, s.gen} }
+
 // choice is the steps of a run that are looked at.
 type choice struct {
 	run   *Run
@@ -138,9 +138,8 @@ type chosen struct {
 // not whole only where there are no others.
 func (p *profile) of(fits func(s *step) bool) []int32 {
 	var whole, cut []int32
-	steps := p.steps.Reader()
 	for i := p.from; i < p.to; i++ {
-		switch s := steps.At(i); {
+		switch s := &p.steps[i]; {
 		case !fits(s):
 		case s.cut:
 			cut = append(cut, int32(i))
@@ -188,10 +187,8 @@ func (c *choice) keep(of, some map[batch]int) {
 	c.n, c.matched = 0, true
 	for k := range c.ranks {
 		r, seen := &c.ranks[k], map[batch]int{}
-		steps := r.rank.steps.Reader()
 		r.steps = slices.DeleteFunc(slices.Clone(r.steps), func(i int32) bool {
-			s := steps.At(int(i))
-			b := batch{s.ctx, s.gen}
+			b := r.rank.steps[i].batch()
 			seen[b]++
 			return seen[b]*some[b]/of[b] == (seen[b]-1)*some[b]/of[b]
 		})
@@ -203,10 +200,8 @@ func (c *choice) keep(of, some map[batch]int) {
 func (c *choice) batches() map[batch]int {
 	count := map[batch]int{}
 	for _, r := range c.ranks {
-		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			s := steps.At(int(i))
-			count[batch{s.ctx, s.gen}]++
+			count[r.rank.steps[i].batch()]++
 		}
 	}
 	return count

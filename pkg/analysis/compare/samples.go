@@ -44,7 +44,7 @@ func FromSamples(s Samples) *Run {
 		for i := range r.Wall {
 			one := r.step(i, int32(s.Gen))
 			most = max(most, one.gen)
-			p.steps.Append(one)
+			p.steps = append(p.steps, one)
 		}
 		for section, of := range map[int]map[string][]float64{operations: r.Operations, kernels: r.Kernels, calls: r.Calls} {
 			for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -55,7 +55,7 @@ func FromSamples(s Samples) *Run {
 			}
 		}
 		p.seal()
-		p.benchmark(0, p.steps.Len())
+		p.benchmark(0, len(p.steps))
 		p.steady = p.of(func(s *step) bool { return s.gen == most })
 		run.ranks = append(run.ranks, p)
 	}

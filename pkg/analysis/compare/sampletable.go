@@ -47,17 +47,15 @@ func newSampleTable(c choice, longer float64) *sampleTable {
 	s := &sampleTable{c: c, est: stat.Estimator{Longer: longer}}
 	groups := map[batch]int32{}
 	for _, r := range c.ranks {
-		at := make([]int32, r.rank.steps.Len())
+		at := make([]int32, len(r.rank.steps))
 		for i := range at {
 			at[i] = -1
 		}
 		s.first = append(s.first, s.n)
-		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
 			var b batch
 			if c.matched {
-				one := steps.At(int(i))
-				b = batch{one.ctx, one.gen}
+				b = r.rank.steps[i].batch()
 			}
 			if _, ok := groups[b]; !ok {
 				groups[b] = int32(len(groups))
@@ -185,9 +183,8 @@ func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
 	x := make([]float64, 0, s.n)
 	for _, r := range s.c.ranks {
-		steps := r.rank.steps.Reader()
 		for _, i := range r.steps {
-			x = append(x, f(steps.At(int(i)), float64(r.rank.gpus)))
+			x = append(x, f(&r.rank.steps[i], float64(r.rank.gpus)))
 		}
 	}
 	return x

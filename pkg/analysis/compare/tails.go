@@ -220,13 +220,9 @@ func (r *Rare) more() float64 {
 // grown reports whether something in few steps takes longer beyond the noise.
 func (r *Rare) grown() bool { return r.Significant && r.more() > 0 }
 
-// String says in how many steps, how long and which.
+// String says in how many steps, and how long.
 func (r *Rare) String() string {
-	s := fmt.Sprintf("%s in %s", r.Name, r.Target.text())
-	if r.Target.Steps > 0 {
-		s += " (" + r.Target.which() + ")"
-	}
-	return s + ", before in " + r.Baseline.text()
+	return fmt.Sprintf("%s in %s, before in %s", r.Name, r.Target.text(), r.Baseline.text())
 }
 
 // text says how often something happens, and how long it takes then.

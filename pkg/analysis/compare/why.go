@@ -19,8 +19,8 @@ func unite(a, b []idle.Missing) []idle.Missing {
 	return a
 }
 
-// lacks is what is missing as text.
-func lacks(missing []idle.Missing) string {
+// missingText is what is missing as text.
+func missingText(missing []idle.Missing) string {
 	text := ""
 	for _, m := range missing {
 		text += " and " + m.What + " (" + m.Option + ")"
@@ -56,90 +56,93 @@ const ByStacks = "somebody, by the stacks of calls"
 // compareWhys compares the idle time by cause and why, where that was asked for and both
 // sides have what it takes.
 func (c *tester) compareWhys() {
-	for _, s := range c.sides() {
-		if !s.run.why {
-			return
-		}
-		if missing := lacks(s.run.missing); missing != "" {
-			c.warn("%s has no record of %s: why its launching threads stalled is known only in part", s.run.Name, missing)
-		}
+	if slices.ContainsFunc(c.sides(), func(s *side) bool { return !s.run.why }) {
+		return
 	}
 	c.IdleWhy = c.idleRows(whyTimes)
 	if c.target == nil || slices.Equal(c.base.run.missing, c.target.run.missing) {
 		return
 	}
-	why := "not both sides have a record of " + lacks(unite(c.base.run.missing, c.target.run.missing))
+	why := "not both sides have a record of " + missingText(unite(c.base.run.missing, c.target.run.missing))
 	for r := range each(c.IdleWhy) {
 		r.P, r.CI, r.Unknown = nil, nil, why
 	}
 }
 
-// grownWhys are the rows by why for which idle time grew beyond the noise, the largest growth
-// first, without what is not known or not on the host.
-func (r *Rows) grownWhys() (all []*IdleRow) {
+// grownWhys are the rows by why for which idle time grew beyond the noise, without what is not known or
+// not on the host: the largest ones, until they explain as much of it as what is named does; and by how
+// much all rows grew. What shrank meanwhile is no part of that.
+func (r *Rows) grownWhys() (most []*IdleRow, grew float64) {
 	for one := range each(r.IdleWhy) {
-		if one.grown() > 0 && one.Why != nil && (*one.Why != idle.Unknown.String() || one.Cause == waitsForGIL) {
-			all = append(all, one)
+		grew += max(0, one.delta())
+	}
+	explained := 0.0
+	for one := range each(r.IdleWhy) {
+		if one.grown() > 0 && one.Why != nil && (*one.Why != idle.Unknown.String() || one.Cause == waitsForGIL) && explained < explains*grew && len(most) < maxSaid {
+			most, explained = append(most, one), explained+one.grown()
 		}
 	}
-	return all
+	return most, grew
 }
 
 // whyTitle says what launching threads do, and where.
 func (r *IdleRow) whyTitle() string {
+	title := causeText[waitsForGIL]
 	switch {
-	case r.Holder != nil && *r.Holder == ByStacks:
-		return causeText[waitsForGIL] + ", by the stacks of calls"
-	case r.Holder != nil && *r.Holder == idle.Untraced.String():
-		return causeText[waitsForGIL] + ", held by a thread in untraced code"
-	case r.Holder != nil:
-		return causeText[waitsForGIL] + ", held by the thread in " + *r.Holder
-	case r.Cause == waitsForGIL:
-		return causeText[waitsForGIL]
-	case r.Cause == idle.Untraced.String():
-		return "launching threads " + findings.Phrase(*r.Why)
+	case r.Cause != waitsForGIL && (r.Holder == nil || *r.Holder != ByStacks):
+		title = "launching threads " + findings.Phrase(*r.Why)
+		if r.Cause != idle.Untraced.String() {
+			title += ", in " + causeTitle(r.Cause)
+		}
+	case r.Holder == nil:
+	case *r.Holder == ByStacks:
+		title += ", by the stacks of calls"
+	case *r.Holder == idle.Untraced.String():
+		title += ", held by a thread in untraced code"
+	default:
+		title += ", held by the thread in " + *r.Holder
 	}
-	return "launching threads " + findings.Phrase(*r.Why) + ", in " + causeTitle(r.Cause)
+	return title
 }
 
 // mainWhy is the why that most of the growth of idle time has, nil where there is none or the
 // conclusion is not host overhead.
 func (c *Comparison) mainWhy() *IdleRow {
-	grown := c.grownWhys()
-	if !c.heldByHost() || len(grown) == 0 || grown[0].grown() < explains*c.summary(idleTime).delta() {
+	most, _ := c.grownWhys()
+	if !c.heldByHost() || len(most) == 0 || most[0].grown() < explains*c.summary(idleTime).delta() {
 		return nil
 	}
-	return grown[0]
+	return most[0]
 }
 
-// explainWhys says why launching threads did not go on while there is more idle time. What
-// shrank meanwhile is no part of what grew: shares are of that alone, and add up to 1 at most.
+// explainWhys says why launching threads did not go on while there is more idle time.
 func (c *writer) explainWhys() {
-	grew := 0.0
-	for r := range each(c.IdleWhy) {
-		grew += max(0, r.delta())
-	}
-	for i, r := range c.grownWhys() {
-		if i < maxSaid && c.summary(idleTime).delta() > 0 {
+	most, grew := c.grownWhys()
+	for _, r := range most {
+		if c.summary(idleTime).delta() > 0 {
 			c.say("%s per step, %s of the idle time that grew: %s.", change(r.grown()), report.Percent(r.grown()/grew), r.whyTitle())
 		}
 	}
 }
 
-// adviseWhys gives the advice for what threads wait, the most grown first.
-func (c *adviser) adviseWhys() {
-	if c.summary(idleTime).delta() <= 0 {
-		return // a wait has but taken the place of something else
-	}
-	for _, r := range c.grownWhys() {
+// adviseWhys gives the advice for what threads wait, the most grown first, and returns the causes of
+// idle time in which they do not work.
+func (c *adviser) adviseWhys() map[string]bool {
+	waits := map[string]bool{}
+	most, _ := c.grownWhys()
+	for _, r := range most {
 		t := findings.TreatmentOf(*r.Why)
-		switch {
+		switch about := " (" + r.whyTitle() + ") " + change(r.grown()) + " per step"; {
+		case c.summary(idleTime).delta() <= 0: // a wait has but taken the place of something else
 		case r.Holder != nil && *r.Holder == ByStacks:
-			c.mitigate("GIL_CONTENTION (%s): move what holds the lock to a process of its own, or release the lock around what blocks; record with -t python-gil to see who holds it (%s per step).", r.whyTitle(), change(r.grown()))
+			c.mitigate("GIL_CONTENTION"+about, c.opt.Sources.Advice(waitsForGIL)+"; record with -t python-gil to see who holds it")
+			waits[r.Cause] = true
 		case t != nil && r.Cause != waitsForGIL && r.Holder == nil:
-			c.mitigate("%s (%s): %s (%s per step).", t.Pattern, r.whyTitle(), findings.Text(t.Do, nil), change(r.grown()))
+			c.mitigate(t.Pattern+about, findings.Text(t.Do, nil))
+			waits[r.Cause] = true
 		}
 	}
+	return waits
 }
 
 // whys are the rows by why of which that applies, none where it is known of none.

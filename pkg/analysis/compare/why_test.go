@@ -19,11 +19,12 @@ import (
 // spent is what the launching thread of a made-up run does for a while in each step, in the
 // range that prepares the input.
 type spent struct {
-	us    int64  // in each step
+	us    int64  // in each step, on average
 	call  string // of the system, "" for none
 	class event.Class
-	off   bool // it is off its CPU
-	gil   bool // it waits for the interpreter lock, which thread 2 holds
+	off   bool  // it is off its CPU
+	gil   bool  // it waits for the interpreter lock, which thread 2 holds
+	every int64 // it does so in one of so many steps, 0: in each
 }
 
 // gilCall is the call in which a thread waits for the interpreter lock by its stack.
@@ -58,6 +59,11 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 	for k := range int64(120) {
 		from := at + 300*us + rng.Int64N(20*us)
 		to := from + s.us*us + rng.Int64N(s.us*us/10+1)
+		if s.every > 0 && k%s.every == 0 {
+			to = from + s.every*(to-from)
+		} else if s.every > 0 {
+			to = from + 1
+		}
 		launch := to + 300*us + rng.Int64N(20*us)
 		add(event.NVTX, 1, at, launch+10*us, fmt.Sprintf("[Executor] _forward_step %d: 0 ctx reqs, 8 gen reqs", k+1))
 		add(event.NVTX, 1, at+10*us, launch-5*us, "_prepare_tp_inputs")
@@ -95,6 +101,30 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 	return whyProfile(t, rows, isolate.Options{By: step.NVTX})
 }
 
+// What a range takes longer by in every sixth step is not what it does in each: the advice is to look
+// for what interrupts it. Where threads are known to wait in it, what it does is no advice either.
+func TestAdviceOnPauses(t *testing.T) {
+	prepares := "host time in _prepare_tp_inputs +3"
+	for name, c := range map[string]struct {
+		after spent
+		want  []string // beginnings of the advice
+		not   string
+	}{
+		"in each step": {spent{us: 350, class: -1}, []string{prepares}, "interrupts"},
+		"in pauses":    {spent{us: 350, class: -1, every: 6}, []string{prepares}, "keep buffers"},
+		"a lock":       {spent{us: 350, call: "pthread_mutex_lock", class: event.OSLock, off: true}, []string{"SERIALIZE (launching threads wait for a lock"}, "keep buffers"},
+	} {
+		got := whyOf(t, waiting(t, 1, spent{us: 50, class: -1}, true), waiting(t, 2, c.after, true))
+		if len(got.Mitigations) != len(c.want) || !strings.HasPrefix(got.Mitigations[0], c.want[0]) || strings.Contains(got.Mitigations[0], c.not) {
+			t.Errorf("%s: %q", name, got.Mitigations)
+		}
+		claim := got.Brief().Items[0].Claim
+		if !strings.HasPrefix(claim, "host time in _prepare_tp_inputs takes 3") || strings.Count(claim, "_prepare_tp_inputs") != 1 || strings.Count(claim, " per step") != 1 {
+			t.Errorf("%s: claim %q", name, claim)
+		}
+	}
+}
+
 func whyProfile(t *testing.T, rows []eventtest.Row, opt isolate.Options) *compare.Run {
 	t.Helper()
 	r, err := compare.Profile(testrun.Phased(t, eventtest.Source(eventtest.Header(rows), rows, 64), opt), compare.ProfileOptions{Name: "run", Why: true})
@@ -111,15 +141,15 @@ func TestWhy(t *testing.T) {
 		spent
 		why, holder, headline, advice string
 	}{
-		{spent{0, "pthread_mutex_lock", event.OSLock, true, false}, "blocked:lock", "", "wait for a lock", "SERIALIZE"},
-		{spent{0, "fsync", event.OSFile, true, false}, "blocked:file", "", "do file I/O, or read() and write() on a pipe or socket", "IO"},
-		{spent{0, "nanosleep", event.OSSleep, true, false}, "blocked:sleep", "", "sleep", "SLEEP"},
-		{spent{0, "", -1, true, false}, "descheduled", "", "runnable but not scheduled", "AFFINITY"},
-		{spent{0, "write", event.OSFile, false, false}, "os:write", "", "do file I/O, or read() and write() on a pipe or socket", "IO"},
-		{spent{0, "", -1, false, false}, "running", "", "run on a CPU, in host time in _prepare_tp_inputs", ""},
-		{spent{0, "", -1, true, true}, "descheduled", "detokenize", "held by the thread in detokenize", ""},
-		{spent{0, gilCall, event.OSWait, true, false}, "blocked:wait", compare.ByStacks, "waiting for the interpreter lock (GIL), by the stacks of calls", "GIL_CONTENTION"},
-		{spent{0, "pthread_cond_wait", event.OSWait, true, false}, "blocked:wait", "", "block", "WAIT"},
+		{spent{0, "pthread_mutex_lock", event.OSLock, true, false, 0}, "blocked:lock", "", "wait for a lock", "SERIALIZE"},
+		{spent{0, "fsync", event.OSFile, true, false, 0}, "blocked:file", "", "do file I/O, or read() and write() on a pipe or socket", "IO"},
+		{spent{0, "nanosleep", event.OSSleep, true, false, 0}, "blocked:sleep", "", "sleep", "SLEEP"},
+		{spent{0, "", -1, true, false, 0}, "descheduled", "", "runnable but not scheduled", "AFFINITY"},
+		{spent{0, "write", event.OSFile, false, false, 0}, "os:write", "", "do file I/O, or read() and write() on a pipe or socket", "IO"},
+		{spent{0, "", -1, false, false, 0}, "running", "", "run on a CPU, in host time in _prepare_tp_inputs", ""},
+		{spent{0, "", -1, true, true, 0}, "descheduled", "detokenize", "held by the thread in detokenize", ""},
+		{spent{0, gilCall, event.OSWait, true, false, 0}, "blocked:wait", compare.ByStacks, "waiting for the interpreter lock (GIL), by the stacks of calls", "GIL_CONTENTION"},
+		{spent{0, "pthread_cond_wait", event.OSWait, true, false, 0}, "blocked:wait", "", "block", "WAIT"},
 	} {
 		before, after := c.spent, c.spent
 		before.us, after.us = 50, 350
