@@ -76,12 +76,18 @@ func (m *machine) addUUID(uuid string) {
 }
 
 // gpuOf identifies the GPU, or the part of one, that a process calls a device: by its UUID
-// where that is known, else by its number on the machine; "" where neither is.
+// where that is known, else by its number on the machine, which may have one only; "" where
+// neither is known.
 func (m *machine) gpuOf(d cudaDevice) string {
 	if uuid := m.deviceUUIDs[d]; uuid != "" {
 		return uuid
 	}
 	gpu, ok := m.gpus[d]
+	if !ok && d.device == 0 && len(m.gpuUUIDs) == 1 { // exports of before schema 3.20 do not say
+		for gpu = range m.gpuUUIDs {
+			ok = true
+		}
+	}
 	if !ok {
 		return ""
 	}

@@ -48,6 +48,7 @@ func TestSharing(t *testing.T) {
 		uuids               [2]string // of the GPUs, where they are known
 		parts               [2]string // of the devices
 		one, two            int       // warnings, as one report and as two
+		unsaid              bool      // which GPU is which process's device
 	}{
 		"one each":            {gpu: 1, kernels: 500, start: 5},
 		"shared":              {kernels: 500, start: 5, one: 1},
@@ -57,6 +58,8 @@ func TestSharing(t *testing.T) {
 		"two, in turn":        {kernels: 500, start: 10, uuids: [2]string{"GPU-1", "GPU-1"}},
 		"two machines":        {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-2"}, one: 1},
 		"two parts of a GPU":  {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-1"}, parts: [2]string{"MIG-1", "MIG-2"}},
+		"one GPU, unsaid":     {kernels: 500, start: 5, one: 1, unsaid: true},
+		"two GPUs, unsaid":    {gpu: 1, kernels: 500, start: 5, unsaid: true},
 		"both on one of them": {kernels: 500, start: 5, uuids: [2]string{"GPU-1", "GPU-1"}, parts: [2]string{"MIG-1", "MIG-1"}, one: 1, two: 1},
 	} {
 		for reports := 1; reports <= 2; reports++ {
@@ -67,7 +70,9 @@ func TestSharing(t *testing.T) {
 			for k := range 2 {
 				rep, device := r.reports[k%reports], cudaDevice{int64(k + 1), 0}
 				gpu := test.gpu * int64(k)
-				rep.machine.gpus[device] = gpu
+				if !test.unsaid {
+					rep.machine.gpus[device] = gpu
+				}
 				if test.parts[k] != "" {
 					rep.machine.deviceUUIDs[device] = test.parts[k]
 				}
