@@ -19,6 +19,7 @@ type meetings struct {
 	pending map[int32][]*meeting // by name
 	all     []*meeting
 	free    []*meeting
+	alone   map[int32]int // by process: its collectives that no other GPU takes part in, less those that one does
 }
 
 // add makes a unit part of a collective. Units of one meet where the last starts before the
@@ -94,6 +95,11 @@ func (m *meeting) has(u *unit) bool {
 // is done.
 func (c *meetings) resolve(m *meeting) {
 	m.done = true
+	for _, u := range m.members {
+		if c.alone[u.stream.process]++; len(m.members) > 1 {
+			c.alone[u.stream.process] -= 2
+		}
+	}
 	for s := range c.gpu.n {
 		last := m.members[0].newStart[s]
 		for _, u := range m.members[1:] {

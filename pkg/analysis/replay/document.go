@@ -24,7 +24,7 @@ func (r *Report) Document() *report.Document {
 	r.waterfall(s)
 	r.phases(d)
 	v := d.Section("Valid for")
-	v.Say("Launch order, dependencies, and the time that each item takes by itself are kept from the recording. Changes to what the GPU computes, contention for memory or power, and other batch sizes are not predicted. Collectives inside graphs recorded as a whole, and messages between processes, are not followed.")
+	v.Say("Launch order, dependencies, and the time that each item takes by itself are kept from the recording. Changes to what the GPU computes, contention for memory or power, and other batch sizes are not predicted. Collectives inside graphs recorded as a whole, and messages between processes, are not followed. Ranks that were not recorded arrive when they did.")
 	v.Say("Work starts %s per step later than its known dependencies explain: that delay is kept.", report.Micros(r.UnexplainedUs))
 	for _, w := range r.Warnings {
 		v.Note(report.Warn, "%s", w)

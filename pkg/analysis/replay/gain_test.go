@@ -3,6 +3,7 @@ package replay_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -149,5 +150,21 @@ func TestGainOfOneStep(t *testing.T) {
 	}
 	if !found {
 		t.Error("no step is slow")
+	}
+}
+
+// TestClocksApart has the clocks of two reports differ by more than a collective takes: none meets,
+// which is said, as what the ranks wait for one another is not followed.
+func TestClocksApart(t *testing.T) {
+	for _, off := range []float64{0, 5000} {
+		c := sim.Default()
+		c.Ranks, c.Steps, c.ClockError = 2, 12, []float64{0, off}
+		g := gainsOf(t, testrun.Open(t, "allreduce", testrun.Simulate(t, c, true)...), "allreduce", treat(replay.Host(0.5)))
+		said := slices.ContainsFunc(g.Warnings, func(w string) bool {
+			return strings.HasPrefix(w, "most collectives of rank 0, 1 end with none of another rank")
+		})
+		if said != (off > 0) {
+			t.Errorf("clocks %v us apart: %q", off, g.Warnings)
+		}
 	}
 }

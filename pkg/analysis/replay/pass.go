@@ -97,7 +97,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p := &pass{t: t, n: len(scenarios), plan: newPlan(t, scenarios, know), procs: make([]process, len(t.processes))}
 	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads))}
 	p.waits = waits{pass: p, tokens: know.tokens, unhindered: know.free, age: know.age}
-	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}}}
+	p.gpu = gpu{pass: p, streams: make([]stream, len(t.streams)), latency: know.latency, meetings: meetings{pending: map[int32][]*meeting{}, alone: map[int32]int{}}}
 	p.gpu.meetings.gpu = &p.gpu
 	p.steps = newBounds(p)
 	for k := range p.procs {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -157,6 +158,7 @@ type predictor struct {
 	all         bool // all steps of the benchmark segment count, else the steady ones
 	means       bool // no intervals are asked for
 	unexplained int64
+	alone       map[int32]int // see meetings
 	gpu, host   *float64
 }
 
@@ -364,7 +366,7 @@ func (p *predictor) add(all ...Scenario) error {
 		return err
 	}
 	periods, queued := p.periods(e)
-	p.now, p.unexplained = periods[0], e.gpu.unexplained
+	p.now, p.unexplained, p.alone = periods[0], e.gpu.unexplained, e.gpu.meetings.alone
 	var older [][]float64
 	if !slices.Equal(p.know.oldest, p.know.age) {
 		know := *p.know
@@ -537,10 +539,23 @@ func (p *predictor) unseen() (all []string) {
 	if float64(p.unexplained) > total {
 		all = append(all, "work starts later than its known dependencies explain, by more than the steps take: what delays it was not recorded, and no gain is certain")
 	}
+	if ranks := p.unmet(); len(ranks) > 0 {
+		all = append(all, fmt.Sprintf("most collectives of rank %s end with none of another rank: clocks differ, or ranks are missing. Its waits for other ranks, and theirs for it, keep their length", strings.Join(ranks, ", ")))
+	}
 	if h := p.t.header; h.Rows(event.Graph) > 0 && h.NumRanks() > 1 {
 		all = append(all, "graphs recorded as a whole hide their collectives: waits of ranks for one another there are not followed (record with --cuda-graph-trace=node)")
 	}
 	return all
+}
+
+// unmet are the ranks, of several, most of whose collectives no other rank takes part in.
+func (p *predictor) unmet() (ranks []string) {
+	for q, rank := range p.t.processes {
+		if p.alone[int32(q)] > 0 && p.t.header.NumRanks() > 1 {
+			ranks = append(ranks, fmt.Sprint(rank))
+		}
+	}
+	return ranks
 }
 
 // prediction is what one scenario comes to.
