@@ -201,14 +201,18 @@ func (d *document) countLaunched() error {
 				return err
 			case !ok:
 				d.untraced++
-			case call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id):
+				continue
+			case rows[colStart][i] < call.start:
+				d.early++
+			}
+			if call.graph && (len(ids) == 0 || ids[len(ids)-1] != f.id) {
 				ids = append(ids, f.id)
 			}
 		}
 		return nil
 	}
 	for _, run := range d.rows.gpu {
-		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
+		if err := d.rows.store.Scan([]*spill.Run{run}, spill.Columns(colStart, colCorrelation, colOwner), run.First, run.Last, launched); err != nil {
 			return err
 		}
 		if len(ids) == 0 {
@@ -290,6 +294,9 @@ func (d *document) warnGPU() {
 		d.say("no GPU row has a launching call: causes of idle time are unknown; record with ProfilerActivity.CPU, too")
 	case d.untraced > 0:
 		d.say("%d of %d GPU rows have no launching call: most of them were launched before the recording began", d.untraced, gpu)
+	}
+	if d.early > 0 {
+		d.say(event.EarlyText)
 	}
 	if n := d.counts.sample.again(); n > 0 {
 		about := ""

@@ -361,3 +361,14 @@ func TestOverheadThread(t *testing.T) {
 		t.Errorf("%q, want %q (%v)", got, want, err)
 	}
 }
+
+// A kernel that starts before the call that launched it is a sign of clocks that differ.
+func TestEarly(t *testing.T) {
+	for _, start := range []int{9, 10} {
+		got := readBytes(t, []byte(fmt.Sprintf(`{"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":10,"dur":3,"args":{"correlation":7}},
+			{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":3,"args":{"device":0,"stream":7,"correlation":7}}]}`, start)), Options{})
+		if got.err != nil || got.warned(event.EarlyText) != (start < 10) {
+			t.Errorf("start %d: %v %q", start, got.err, got.header.Warnings())
+		}
+	}
+}

@@ -36,6 +36,7 @@ type document struct {
 	markers  int64           // of forward steps, the first one included
 	noSteps  map[uint32]bool // places of markers that are not taken for steps
 	untraced int64           // GPU rows without a launching call
+	early    int64           // that start before it
 	active   bool            // it has kernels
 }
 

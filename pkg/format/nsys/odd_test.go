@@ -216,9 +216,9 @@ func TestSampledLaunches(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.findRanks()
-	orphans, sampled, err := r.orphans()
-	if err != nil || orphans != sampled || sampled < 14_000 || sampled > 16_384 {
-		t.Errorf("%d orphans of %d rows in the sample: %v", orphans, sampled, err)
+	s, err := r.orphans()
+	if err != nil || s.orphans != s.rows || s.rows < 14_000 || s.rows > 16_384 {
+		t.Errorf("%d orphans of %d rows in the sample: %v", s.orphans, s.rows, err)
 	}
 	h, _ := read(t, path)
 	if said := h.Warnings(); len(said) == 0 || !strings.Contains(said[0], "about 100 % of the kernels") {

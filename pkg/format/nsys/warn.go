@@ -128,14 +128,17 @@ const missingShare = 100
 // warnOfLaunches tells of GPU work without the call that launched it, and the
 // other way round.
 func (r *report) warnOfLaunches() error {
-	orphans, sampled, err := r.orphans()
+	s, err := r.orphans()
 	if err != nil {
 		return r.explain(err)
 	}
-	if orphans*missingShare > sampled {
-		percent := 100 * float64(orphans) / float64(sampled)
+	if s.early*missingShare > s.rows {
+		r.warn(event.EarlyText)
+	}
+	if s.orphans*missingShare > s.rows {
+		percent := 100 * float64(s.orphans) / float64(s.rows)
 		share := fmt.Sprintf("%.3g", percent)
-		if sampled < r.count(event.Kernel)+r.count(event.Graph) {
+		if s.rows < r.count(event.Kernel)+r.count(event.Graph) {
 			share = fmt.Sprintf("about %.0f", percent)
 		}
 		r.warn("%s %% of the kernels and graph replays have no launching call: the API was not traced, or the recording or a filter left the calls out", share)
@@ -154,46 +157,49 @@ func (r *report) warnOfLaunches() error {
 // maxSampled is about how many GPU rows orphans samples.
 const maxSampled = 1 << 14
 
-// orphans counts the kernels and graph replays whose launching call is not
-// there, and the rows that it sampled: all, or evenly some of very many.
-func (r *report) orphans() (orphans, sampled int64, err error) {
+// sampled counts kernels and graph replays, those of them whose launching call is not there, and
+// those that start before it.
+type sampled struct{ rows, orphans, early int64 }
+
+// orphans samples the kernels and graph replays: all, or evenly some of very many.
+func (r *report) orphans() (sum sampled, err error) {
 	slots := r.bySlot()
 	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
-	lost, seen := make([]int64, len(slots)), make([]int64, len(slots))
-	err = together(len(slots), func(k int) (err error) {
-		lost[k], seen[k], err = r.orphansOf(slots[k], stride)
-		return err
-	})
-	for k := range slots {
-		orphans, sampled = orphans+lost[k], sampled+seen[k]
+	all := make([]sampled, len(slots))
+	err = together(len(slots), func(k int) error { return r.orphansOf(slots[k], stride, &all[k]) })
+	for _, s := range all {
+		sum = sampled{sum.rows + s.rows, sum.orphans + s.orphans, sum.early + s.early}
 	}
-	return orphans, sampled, err
+	return sum, err
 }
 
-// orphansOf counts, of one row of each stride of every block, those of some processes whose
-// launching call is not there.
-func (r *report) orphansOf(of []*runs, stride int) (orphans, sampled int64, err error) {
+// orphansOf samples one row of each stride of every block of some processes.
+func (r *report) orphansOf(of []*runs, stride int, s *sampled) error {
 	for _, run := range events(of) {
 		if !eventTables[run.Tag].isWork() {
 			continue
 		}
-		err := r.store.Scan([]*spill.Run{run}, spill.Columns(colOwner, colCorrelation), run.First, run.Last, func(rows spill.Rows) error {
+		err := r.store.Scan([]*spill.Run{run}, spill.Columns(colStart, colOwner, colCorrelation), run.First, run.Last, func(rows spill.Rows) error {
 			owners, ids := rows[colOwner], rows[colCorrelation]
 			for i := 0; i < len(owners); i += stride {
-				sampled++
-				if _, ok, err := r.tracks[owners[i]].launch(ids[i]); err != nil {
+				s.rows++
+				c, ok, err := r.tracks[owners[i]].launch(ids[i])
+				switch {
+				case err != nil:
 					return err
-				} else if !ok {
-					orphans++
+				case !ok:
+					s.orphans++
+				case rows[colStart][i] < c.start:
+					s.early++
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
-	return orphans, sampled, nil
+	return nil
 }
 
 // Diagnostics of the profiler that bear on figures, by what is in their text in

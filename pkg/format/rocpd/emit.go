@@ -62,6 +62,9 @@ func (f *file) warn(kernels, gpu int64) {
 	if f.apart {
 		say("it holds recordings of several machines: their clocks cannot be compared")
 	}
+	if f.early > 0 {
+		say(event.EarlyText)
+	}
 	if f.r.names.almost {
 		say(marker.AlmostText)
 	}

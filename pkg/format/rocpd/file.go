@@ -37,6 +37,7 @@ type file struct {
 	unusable  int64 // rows without usable times, or of no process
 	other     int64 // regions of other categories, or of none
 	untraced  int64 // GPU rows without a launching call
+	early     int64 // that start before it
 }
 
 // recording is the tables of a file whose names have one ending.

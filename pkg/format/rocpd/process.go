@@ -80,6 +80,9 @@ func (p *process) addWork(name, launch int32, time event.Span, columns []int64) 
 	if *node <= 0 { // of what no graph ran
 		*node = spill.None
 	}
+	if launch >= 0 && time.Start < columns[5] {
+		p.file.early++
+	}
 	switch {
 	case launch < 0:
 		p.file.untraced++

@@ -77,6 +77,9 @@ func WorkloadText(workload string) string {
 	return ""
 }
 
+// EarlyText warns of GPU work that starts before the call that launched it: clocks differ.
+const EarlyText = "kernels start before the calls that launched them: the clocks of GPU and CPU differ, and causes of idle time and exposed preparation are wrong by as much"
+
 // AMD is a platform: what records there is PyTorch's profiler or ROCm's, not Nsight Systems.
 const AMD = "amd"
 
