@@ -26,6 +26,11 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	}
 	g := newGraph(fns)
 	for _, f := range fns {
+		if f.recursive {
+			r.warn("%s calls itself: its lines hold the time of calls inside, and its hits those of all depths", f.Name)
+		}
+	}
+	for _, f := range fns {
 		r.ProfiledNs = lineprof.Add(r.ProfiledNs, int64(math.Round(f.outer)))
 	}
 	st := &steps{layers: o.Layers}
@@ -207,6 +212,9 @@ func (r *Report) addLines(g *graph, f *function, st *steps) {
 			continue
 		}
 		h := b.hotspot(i, ns, st)
+		if call := hiding(b, i); h.Sub == Opaque && call != nil && g.knows(f, i, call) {
+			h.Sub = ""
+		}
 		h.Share = r.share(ns)
 		if last > i {
 			h.Line, h.LastLine = b.number(i), b.fn.Lines[b.stmts[last].Last].Number

@@ -140,6 +140,27 @@ func TestOneCountsOnce(t *testing.T) {
 	}
 }
 
+// A function that calls itself counts once, and neither it nor one that is profiled is to be profiled.
+func TestRecursive(t *testing.T) {
+	r := Analyze([]*lineprof.Profile{profile(
+		fn("outer", "tree.py", 20, line{0, 0, "def outer(k):"}, line{40, 5_000, "    for i in range(k):"}, line{40, 25_000, "        walk(i)"}),
+		fn("walk", "tree.py", 4, line{0, 0, "def walk(n):"}, line{10_000, 0.5, "    if n < 2: return n"}, line{4_000, 223.75, "    return walk(n-1) + walk(n-2)"}),
+	)}, Options{})
+	if r.ProfiledNs != 1_200_000_000 || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "walk calls itself") {
+		t.Errorf("profiled %d ns, %q", r.ProfiledNs, r.Warnings)
+	}
+	for _, h := range r.Hotspots {
+		if h.Sub == Opaque {
+			t.Errorf("line %d is to be profiled", h.Line)
+		}
+	}
+	for _, d := range r.DrillDown {
+		if !d.Profiled {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
 // TestAttribution: each time counts once, whatever a function begins with, however many have its
 // name, and where they are called from.
 func TestAttribution(t *testing.T) {

@@ -99,7 +99,7 @@ func (f *function) attribute(sites []site) {
 	here := 0.0 // time of calls that the sites made
 	switch {
 	case len(sites) == 0:
-	case many || hits >= entries:
+	case many || hits >= entries || f.recursive: // of its entries nobody knows which are its own
 		here = total
 	default:
 		here = total * hits / entries

@@ -54,7 +54,7 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 		}
 	}
 	call := hiding(f.body, i)
-	if call == nil {
+	if call == nil || g.knows(f, i, call) {
 		return d, nil, false
 	}
 	d.Callee = call.Path
@@ -80,6 +80,12 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 		targets = nil // of another program than the engine
 	}
 	return d, targets, true
+}
+
+// knows is whether a call in statement i of f is of a function that was profiled.
+func (g *graph) knows(f *function, i int, c *Call) bool {
+	return f.recursive && c.Name() == f.last() ||
+		slices.ContainsFunc(g.calls[f][i], func(callee *function) bool { return c.Name() == callee.last() })
 }
 
 // hiding is the last call of a statement that goes into Python code, nil without one.

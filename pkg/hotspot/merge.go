@@ -17,6 +17,7 @@ type function struct {
 	called             bool                // by another profiled function
 	callers            map[*function]int64 // with the ns of their statements that call it
 	at                 int                 // place among all, the longest first
+	recursive          bool                // a statement of its own calls it
 
 	// What attribute says: see there.
 	root   bool      // no other profiled function is known to call it
