@@ -87,7 +87,7 @@ type page struct {
 var pages = []page{
 	{"verdict", []string{"Metrics against their limits", "Metrics against their limits", "Metrics against their limits", "Steps over time", "Ranks compared", medianStep, contextStep, slowest, nextSlowest}},
 	{"gaps", gapsFigures},
-	{"diff", []string{"From baseline to target", "Wall time of steps over time", "Baseline, a generation step", "Target, a generation step", "Changes per step of operations, with 95\u00a0% intervals"}},
+	{"diff", []string{"From baseline to target", "Wall time of steps over time", "Baseline, a generation step", "Target, a generation step"}},
 	{"hostile", gapsFigures},
 }
 

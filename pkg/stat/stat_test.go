@@ -240,3 +240,20 @@ func TestPrediction(t *testing.T) {
 		t.Errorf("p = %v, want %v", d.P, want)
 	}
 }
+
+// Quantiles of a t are those of its table, and the tails beyond them are what was asked for.
+func TestStudent(t *testing.T) {
+	for df, want := range map[float64]float64{1: 12.7062047, 2: 4.3026527, 6: 2.4469119, 30: 2.0422725, 1e6: 1.9599664} {
+		if got := tQuantile(df, 0.975); math.Abs(got-want) > 2e-6 {
+			t.Errorf("%v degrees of freedom: %v, want %v", df, got, want)
+		}
+		for _, p := range []float64{0.51, 0.8, 0.995, 0.99995} {
+			if tail := tTail(df, tQuantile(df, p)); math.Abs(tail/(2*(1-p))-1) > 1e-9 {
+				t.Errorf("%v degrees of freedom, beyond the quantile %v: %v", df, p, tail)
+			}
+		}
+	}
+	if got := tQuantile(math.NaN(), 0.975); got == got {
+		t.Errorf("of no degrees of freedom: %v", got)
+	}
+}

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -148,36 +149,26 @@ func (s *side) nodes() bool       { return s.figures[graphKernels].Mean > 0 }
 // examineWorkload refuses sides whose steps have other numbers of requests. With
 // matched batches they are equal already.
 func (c *examiner) examineWorkload() {
-	if c.opt.Match == MatchBatch {
-		return
-	}
 	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
 	apart := 1.0 // but for what both have
 	for b, n := range x {
 		apart -= min(float64(n)/float64(c.base.samples.c.n), float64(y[b])/float64(c.target.samples.c.n))
 	}
-	if apart <= few {
-		return
-	}
-	const advice = "Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)"
-	if c.opt.Phase == Steady {
-		c.refuse(true, "the steady steps are not of the same workload: %s in the baseline, %s in the target. %s", countsText(x), countsText(y), advice)
-		return
-	}
-	c.refuse(true, "%.0f %% of the %s have other numbers of requests than on the other side. %s", 100*apart, c.chosen(), advice)
+	c.refuse(c.opt.Match != MatchBatch && apart > few,
+		"%.0f %% of the %s have other numbers of requests than on the other side: most often %s in the baseline, %s in the target. "+
+			"Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)",
+		100*apart, c.chosen(), countsText(x), countsText(y))
 }
 
-// countsText says what numbers of requests there are.
+// countsText says what numbers of requests most steps have.
 func countsText(of map[batch]int) string {
-	var gens []int32
-	for b := range of {
-		gens = append(gens, b.gen)
+	most := slices.MaxFunc(slices.Collect(maps.Keys(of)), func(a, b batch) int {
+		return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a.gen, b.gen), cmp.Compare(a.ctx, b.ctx))
+	})
+	if most.ctx > 0 {
+		return fmt.Sprintf("%d context and %d generation requests", most.ctx, most.gen)
 	}
-	low, high := slices.Min(gens), slices.Max(gens)
-	if low == high {
-		return fmt.Sprintf("%d generation requests", high)
-	}
-	return fmt.Sprintf("%d to %d generation requests", low, high)
+	return fmt.Sprintf("%d generation requests", most.gen)
 }
 
 // sizes returns the most frequent size of the run's steps, and how many of those

@@ -163,9 +163,8 @@ func (c *reader) name() {
 		}
 	}
 	if r := c.machine(); r != nil && c.heldByHost() && f.explained < explains { // where each operation by itself is little
-		all := named{title: hostWork, row: r}
-		if share := by(all) / total; share > f.explained {
-			f.named, f.explained = []named{all}, share
+		if share := f.sign * r.delta() / total; share > f.explained {
+			f.named, f.explained = []named{{title: hostWork, row: r}}, share
 		}
 	}
 }

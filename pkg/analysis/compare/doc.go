@@ -107,7 +107,7 @@
 //
 // Rows of a rank come in the order of their start. So a GPU's busy time before t
 // is known when the first row at or after t comes, and a range's exposed time is
-// the difference of two such readings; a heap of the open ranges says when. The
+// the difference of two such readings; the open ranges are kept by their ends. The
 // nested ranges of one are a union that grows at its end. The samples
 // are rows in a store (package spill), 4 to 8 bytes for each name in each step, which are
 // read name by name. In memory are 110 bytes for each step, and the ranges that are open.

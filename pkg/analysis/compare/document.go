@@ -234,18 +234,18 @@ func (c *page) few(s *report.Section) {
 	if len(c.Rare) == 0 {
 		return
 	}
-	columns := []report.Column{{Title: "operation", Kind: report.Names}, {Title: "steps"}, {Title: "which", Minor: 1}}
+	columns := []report.Column{{Title: "operation", Kind: report.Names}, {Title: "baseline"}, {Title: "which steps", Minor: 1}}
 	if c.target != nil {
-		columns = []report.Column{{Title: "operation", Kind: report.Names}, {Title: "baseline"}, {Title: "target"}, {Title: "which steps", Minor: 1}, {Title: "evidence"}}
+		columns = []report.Column{columns[0], columns[1], {Title: "target"}, columns[2], {Title: "evidence"}}
 	}
 	t := s.Table("", columns...)
 	t.Top = maxRows
 	for r := range each(c.Rare) {
-		if c.target == nil {
-			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Baseline.which()))
-		} else {
-			t.Row(report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Target.text()), report.Str(r.Target.which()), evidenceCell(r.Evidence.text()))
+		cells := []report.Cell{report.Str(r.Name), report.Str(r.Baseline.text()), report.Str(r.Baseline.which())}
+		if c.target != nil {
+			cells = []report.Cell{cells[0], cells[1], report.Str(r.Target.text()), report.Str(r.Target.which()), evidenceCell(r.Evidence.text())}
 		}
+		t.Row(cells...)
 	}
 }
 

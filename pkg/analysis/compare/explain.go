@@ -163,7 +163,7 @@ func (c *Comparison) fewSteps() (said []string) {
 		}
 	}
 	if r := c.slowerTail(); r != nil {
-		said = append(said, fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], micros(r.Target), micros(r.Baseline)))
+		said = append(said, fmt.Sprintf("the slowest steps take longer: %s %s, before %s", summaryTitles[r.Name], report.Micros(*r.Target), report.Micros(*r.Baseline)))
 	}
 	return said
 }
@@ -186,14 +186,6 @@ func (c *writer) sayMovers(format string, of func(*Row) bool) {
 
 // change shows a change of a duration in a sentence.
 func change(us float64) string { return report.Signed(report.Micros(us)) }
-
-// micros shows a duration that may be missing in a sentence.
-func micros(us *float64) string {
-	if us == nil {
-		return "unknown"
-	}
-	return report.Micros(*us)
-}
 
 // interval shows an interval.
 func interval(ci *Interval) string {

@@ -120,17 +120,17 @@ func (t *tester) compareBins(x, y []float64) stat.Difference {
 
 // deviations are how far operations lie from their levels in the bins of a side.
 type deviations struct {
-	of   map[*common][]float64
-	bins [][]float64 // of all of them, in ascending order
+	side  int
+	level func(*common) float64
+	bins  [][]float64 // of all operations, in ascending order
 }
 
 func deviationsOf(all []*common, side int, level func(*common) float64) deviations {
-	d := deviations{of: map[*common][]float64{}, bins: make([][]float64, len(all[0].self[side]))}
+	d := deviations{side, level, make([][]float64, len(all[0].self[side]))}
 	for _, c := range all {
 		from := level(c)
-		d.of[c] = make([]float64, len(d.bins))
 		for b, v := range c.self[side] {
-			if d.of[c][b] = v - from; !math.IsInf(v, 0) && v == v {
+			if !math.IsInf(v, 0) && v == v {
 				d.bins[b] = append(d.bins[b], v-from)
 			}
 		}
@@ -152,17 +152,10 @@ func (d *deviations) medians() []float64 {
 
 // ofOthers are the medians without an operation: with it the one in the middle would not vary.
 func (d *deviations) ofOthers(c *common) []float64 {
-	x := d.medians()
-	for b, v := range d.of[c] {
-		if at, found := slices.BinarySearch(d.bins[b], v); found && len(d.bins[b]) > 1 {
-			others := len(d.bins[b]) - 1
-			other := func(k int) float64 {
-				if k >= at {
-					k++
-				}
-				return d.bins[b][k]
-			}
-			x[b] = (other((others-1)/2) + other(others/2)) / 2
+	x, from := d.medians(), d.level(c)
+	for b, v := range c.self[d.side] {
+		if at, found := slices.BinarySearch(d.bins[b], v-from); found && len(d.bins[b]) > 1 {
+			x[b] = stat.Quantile(slices.Concat(d.bins[b][:at], d.bins[b][at+1:]), 0.5)
 		}
 	}
 	return x

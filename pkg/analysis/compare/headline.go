@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/report"
 )
@@ -33,14 +34,9 @@ func (c *Comparison) beside() string {
 	if said := c.fewSteps(); len(said) > 0 {
 		return said[0]
 	}
-	for r := range each(c.Causes) {
+	for _, r := range slices.Concat(rowsOf(c.Causes), rowsOf(c.Operations)) {
 		if c.worthALine(r.grown()) {
-			return fmt.Sprintf("but %s %s", causeTitle(r.Cause), change(r.grown()))
-		}
-	}
-	for r := range each(c.Operations) {
-		if c.worthALine(r.grown()) {
-			return fmt.Sprintf("but %s %s", r.Name, change(r.grown()))
+			return fmt.Sprintf("but %s %s", causeTitle(r.Name), change(r.grown()))
 		}
 	}
 	return ""

@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"container/heap"
+	"cmp"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
@@ -34,26 +34,12 @@ type open struct {
 	nested     bool // in all ranges of its thread that were open when it began
 }
 
-// opens are the open ranges of a rank: a heap by their ends, and a stack for each
+// opens are the open ranges of a rank: by their ends, the earliest last, and a stack for each
 // thread, in the order of their start.
 type opens struct {
-	ends    ends
+	ends    []*open
 	threads map[int64][]*open
 	free    *open // the one that was closed last
-}
-
-// ends is a heap of ranges, the earliest end first.
-type ends []*open
-
-func (h ends) Len() int           { return len(h) }
-func (h ends) Less(i, j int) bool { return h[i].end < h[j].end }
-func (h ends) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *ends) Push(x any)        { *h = append(*h, x.(*open)) }
-func (h *ends) Pop() any {
-	last := len(*h) - 1
-	o := (*h)[last]
-	*h = (*h)[:last]
-	return o
 }
 
 // next is the end of the range that ends first.
@@ -61,7 +47,7 @@ func (o *opens) next() int64 {
 	if len(o.ends) == 0 {
 		return never
 	}
-	return o.ends[0].end
+	return o.ends[len(o.ends)-1].end
 }
 
 // push opens a range. All ranges that ended before its start are closed.
@@ -86,12 +72,14 @@ func (o *opens) push(r open) {
 	}
 	*one = r
 	o.threads[r.thread] = append(stack, one)
-	heap.Push(&o.ends, one)
+	at, _ := slices.BinarySearchFunc(o.ends, r.end, func(x *open, end int64) int { return cmp.Compare(end, x.end) })
+	o.ends = slices.Insert(o.ends, at, one)
 }
 
 // pop closes the range that ends first. It is valid until the next push.
 func (o *opens) pop() *open {
-	o.free = heap.Pop(&o.ends).(*open)
+	last := len(o.ends) - 1
+	o.free, o.ends = o.ends[last], o.ends[:last]
 	stack := o.threads[o.free.thread]
 	at := len(stack) - 1
 	for stack[at] != o.free {

@@ -2,8 +2,8 @@ package compare
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -11,13 +11,18 @@ import (
 // renames are the names in b of operations of a: those that only a has, of which one name alone that
 // only b has is like it, and it like that alone.
 func renames(a, b *Run) map[string]string {
-	x, y, now := a.ranges(), b.ranges(), map[string]string{}
-	gone, fresh := without(x, y), without(y, x)
-	for _, name := range gone {
-		if n := only(fresh, name); n != "" && only(gone, n) == name {
-			now[name] = n
+	x, y := a.ranges(), b.ranges()
+	now, like := map[string]string{}, map[string]int{}
+	for gone := range x {
+		for fresh := range y {
+			if !y[gone] && !x[fresh] && sameName(gone, fresh) {
+				now[gone] = fresh
+				like[gone]++
+				like[fresh]++
+			}
 		}
 	}
+	maps.DeleteFunc(now, func(gone, fresh string) bool { return like[gone] > 1 || like[fresh] > 1 })
 	return now
 }
 
@@ -30,25 +35,6 @@ func (r *Run) ranges() map[string]bool {
 		}
 	}
 	return all
-}
-
-// without are the names that others lack.
-func without(names, others map[string]bool) (list []string) {
-	for name := range names {
-		if !others[name] {
-			list = append(list, name)
-		}
-	}
-	return list
-}
-
-// only is the name like another one, "" where there is none or there are several.
-func only(names []string, like string) string {
-	some := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sameName(name, like) })
-	if len(some) != 1 {
-		return ""
-	}
-	return some[0]
 }
 
 // sameName reports whether one of two names is the other with words before or after it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
@@ -235,12 +234,9 @@ func (e *RareEvents) text() string {
 
 // which lists the first steps.
 func (e *RareEvents) which() string {
-	var parts []string
-	for _, k := range e.At[:min(len(e.At), maxSaid)] {
-		parts = append(parts, strconv.Itoa(k))
+	first := strings.Trim(fmt.Sprint(e.At[:min(len(e.At), maxSaid)]), "[]")
+	if e.Steps > maxSaid {
+		first += " …"
 	}
-	if e.Steps > len(parts) {
-		parts = append(parts, "…")
-	}
-	return "steps " + strings.Join(parts, ", ")
+	return "steps " + first
 }
