@@ -63,23 +63,7 @@
 // nothing differs that is the probability of raising any. It assumes rows that are
 // independent or positively dependent.
 //
-// # Repeats
-//
-// What a sequence of symbols repeats, the layers of a step and the steps of a run, is found by
-// lag and by alignment. For each lag the sequence is compared with itself, so many elements
-// later. Where it repeats with that period nearly all pairs are equal; an element that is missing
-// or added spoils no more than the pairs across it. A run of pairs counts 1 for an equal and -1
-// for an unequal one, and the best run of the lag is the one that counts most ([BestRepeat]). A
-// candidate's unit is the cleanest period of its run ([Repeat.Unit]). The sequence is aligned to
-// an endless row of units, of which any stretch may be taken: an element that is where the unit
-// has it scores, one that is missing, extra or another costs ([Align]: a local alignment, as of
-// proteins). The unit is that of the shortest lag whose alignment scores nearly as much as the
-// best one's ([Enough]), so that multiples lose against it.
-//
 // # Rejected
-//
-// For repeats: suffix trees and exact maximal repetitions, which one missing element tears;
-// Fourier transforms of the symbols, which do not tell a period from its multiples.
 //
 // An average over models of memory, each with its prior: it held intervals for states that
 // last a third of the run, cost a third of the changes of 10 % in 60 steps, and nobody could

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 )
@@ -20,7 +21,7 @@ type Options struct {
 	// Match is "" or MatchBatch.
 	Match string
 	// Sources tells what functions ranges come from; nil takes those built in.
-	Sources *Sources
+	Sources *findings.Sources
 }
 
 // Compare compares two runs, or breaks one down where target is nil: it measures both sides,
@@ -33,7 +34,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 		}
 	}
 	if opt.Sources == nil {
-		opt.Sources = DefaultSources()
+		opt.Sources = findings.DefaultSources()
 	}
 	c := &Comparison{
 		opt: opt,

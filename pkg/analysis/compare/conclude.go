@@ -279,11 +279,8 @@ var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
 // ownWork reports whether an operation takes longer by what it does itself: less than half of
 // what it exposes more is waiting for the interpreter lock or collecting garbage, and less than
 // half of what it takes more can be waiting for GPUs that are busy for longer, but for waits for a
-// host. Where it is not known it counts as its own.
+// host.
 func (c *reader) ownWork(r *Row) bool {
-	if c.target == nil || r.Exposed == nil || r.Exposed.Delta == nil {
-		return true
-	}
 	exposed := *r.Exposed.Delta
 	forHosts := c.delta(hostHeld) - c.delta(hostIdle) // in collectives: busy with nothing that a host waits for
 	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.delta(busyTime)-forHosts >= explains*hidden {

@@ -56,13 +56,14 @@
 //
 // # Four parts
 //
-// Measure: a profile becomes samples, one per step of each row (sampletable.go, measure.go).
+// Files are named after them.
+//
+// Measure: a profile becomes samples, one per step of each row.
 // Ranks run in step, so what they do in the same step is put together first: two ranks are not
 // twice as many independent samples. Above 1024 steps neighbours are put together, too.
 //
-// Evidence (evidence.go, factor.go, tails.go): package stat has one estimator for each design, with its
-// sources and what it costs where its assumptions do not hold. One run a side: the
-// long-run variance and Student's t. Several: Welch's t over the runs; against one: a prediction. Quantiles: order
+// Evidence: package stat has one estimator for each design, with its sources and what it costs
+// where its assumptions do not hold. One run a side: the long-run variance and Student's t. Several: Welch's t over the runs; against one: a prediction. Quantiles: order
 // statistics at the effective number of steps. P99, maximum and what happens in few
 // steps: Fisher's test. One control of false alarms over all rows, Benjamini and Hochberg
 // at 5 %. Only a row with evidence has a status: NEW, REMOVED, REGRESSION (more than
@@ -71,9 +72,9 @@
 // Operations are tested beside the factor that all host work of a step shares, which may be
 // the machine's and is the row "all host work": on the logarithm of what they take in a step,
 // nested ranges included, as their other figures are, less the median of the others. (Less that of
-// all, the one in the middle would not vary: of two runs a side it was flagged by chance.) Operations that do not come in nearly all
-// steps, all of them where fewer than five do, and with matched batches, are tested on their
-// plain time.
+// all, the one in the middle would not vary, and of two runs it was flagged by chance.) Operations
+// that do not come in nearly all steps, and all of them where fewer than five do, are tested on
+// their plain time.
 //
 // A row cannot be told, and says why, by its own steps alone: fewer than 12, or worth fewer than
 // five independent ones, or a quantile without a bound on either side. It keeps its
@@ -85,9 +86,9 @@
 // to be so: their rows have deltas and nothing more, and the conclusion is
 // not_comparable. Another model, or build of it, is said first, and compared all the same.
 //
-// Conclude (conclude.go): the step's mean has the word, or its median where that alone has
+// Conclude: the step's mean has the word, or its median where that alone has
 // evidence. Of a step that changed by more than 1 % the time of the GPUs is work, idle
-// time, and waits in collectives (waits.go, package collective), which make busy time with the
+// time, and waits in collectives (package collective), which make busy time with the
 // work. Host overhead is the conclusion where idle time and waits with a host cause changed more
 // than work and waits for a rank with more of it did, by the interval of their difference:
 // between the steps where the idle time between them changed more than that within and those
@@ -95,12 +96,11 @@
 // execution where work did without; unclear where that cannot be told, or other idle time
 // changed most; none where the step did not change. Named are the causes, or classes of
 // kernels, that changed most in the same direction, until they explain half of it.
-// What to do is said of what is named (advise.go), by the table of ranges, their functions and
-// topics and of causes (sources.json). Idle time in a range is host time: whether the thread
+// What to do is said of what is named, by the table of ranges, their functions and
+// topics and of causes (package findings). Idle time in a range is host time: whether the thread
 // worked or was off the CPU is told where why was asked for.
 //
-// Document (headline.go, explain.go, document.go, draw.go): sentences are made of rows, by tables of
-// what is said when, so that no sentence says what its table does not; the script accuracy
+// Document: sentences are made of rows, by tables of what is said when, so that no sentence says what its table does not; the script accuracy
 // reads them all and counts.
 //
 // # Cost
@@ -110,5 +110,5 @@
 // the difference of two such readings; the open ranges are kept by their ends. The
 // nested ranges of one are a union that grows at its end. The samples
 // are rows in a store (package spill), 4 to 8 bytes for each name in each step, which are
-// read name by name. In memory are 110 bytes for each step, and the ranges that are open.
+// read name by name. In memory are 200 bytes for each step, and the ranges that are open.
 package compare

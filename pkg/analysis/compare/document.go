@@ -130,13 +130,7 @@ func (r *Row) renamed() string {
 
 // evidenceCell colours what is known of a row.
 func evidenceCell(text string) report.Cell {
-	switch text {
-	case Regression:
-		return report.Str(text).With(report.Bad)
-	case Improved:
-		return report.Str(text).With(report.Good)
-	}
-	return report.Str(text)
+	return report.Str(text).With(map[string]report.Tone{Regression: report.Bad, Improved: report.Good}[text])
 }
 
 // evidence says whether a change is real: its status, "changed" for one that is
@@ -186,16 +180,17 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 
 // counts shows how often a row occurs in a step.
 func counts(r *Row) string {
-	var of [2]string
-	for k, v := range []*float64{r.BaselineCount, r.TargetCount} {
-		if of[k] = "0"; v != nil {
-			of[k] = report.Digits(*v)
+	digits := func(v *float64) string {
+		if v == nil {
+			return "0"
 		}
+		return report.Digits(*v)
 	}
-	if r.Delta == nil || of[0] == of[1] {
-		return of[0]
+	before, now := digits(r.BaselineCount), digits(r.TargetCount)
+	if r.Delta == nil || before == now {
+		return before
 	}
-	return of[0] + " -> " + of[1]
+	return before + " -> " + now
 }
 
 // part is a part of a row: of one run its size, of two its change.

@@ -133,13 +133,10 @@ func (t *tester) sectionRows(section int) []Row {
 
 // size is what rows are sorted by.
 func (r *Row) size() float64 {
-	switch {
-	case r.Delta != nil:
-		return math.Abs(*r.Delta)
-	case r.Baseline != nil:
+	if r.Delta == nil && r.Baseline != nil {
 		return *r.Baseline
 	}
-	return 0
+	return math.Abs(r.delta())
 }
 
 // row compares an item, one side of which may be missing.

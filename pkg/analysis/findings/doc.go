@@ -13,6 +13,9 @@
 // that is documented, and lines that the entry is tested with. A fact belongs to the first entry
 // that recognises it, and to no other.
 //
+// What ranges of engines are, by the text of the range: the function they come from, and what to do
+// about the host time in them, is data, too ([Sources], data/sources.json).
+//
 // # Gains
 //
 // A finding is worth what package replay says that a step takes less when its sites are treated:

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
-	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -38,7 +37,7 @@ type rank struct {
 	gpus    []*gpu
 	gpu     *gpu // of the last GPU row
 	calling calling
-	waits   [step.RequestWays]stat.Spells // of launching threads for requests, where ranks may follow one
+	waits   [step.RequestWays]step.Spells // of launching threads for requests, where ranks may follow one
 
 	layers []layers // as walk.Segments
 	whole  layers   // of a trace without steps

@@ -1,6 +1,6 @@
 package layer
 
-import "github.com/hostbound/hostbound/pkg/stat"
+import "github.com/hostbound/hostbound/pkg/step"
 
 // alignment is a unit and which kernel of a step is at which place of it.
 type alignment struct {
@@ -9,14 +9,14 @@ type alignment struct {
 	unit        []int32
 	unitClasses []int32
 
-	*stat.Alignment
+	*step.Alignment
 	single bool
 	types  []LayerType // nil where the layers cannot be told
 	cut    int         // of a ring: the kernel of the step that it begins with
 }
 
 // align aligns the step to its unit.
-func (a *alignment) align() { a.Alignment = stat.Align(a.symbols, a.unit) }
+func (a *alignment) align() { a.Alignment = step.Align(a.symbols, a.unit) }
 
 // again aligns the step to another unit and keeps its repetitions.
 func (a *alignment) again(unit, classes []int32) {

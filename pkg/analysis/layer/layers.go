@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // LayerType is a number of layers of one type.
@@ -347,7 +347,7 @@ func sorted(types []LayerType) []LayerType {
 // whose mixer has no known name.
 func hides(classes []int32, roles Roles) bool {
 	for lag := 3; lag <= len(classes)/3; lag++ {
-		r := stat.BestRepeat(classes, lag)
+		r := step.BestRepeat(classes, lag)
 		if r.Score < 2*lag {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 type requests struct {
 	recorded bool // there are rows of calls of the system
 	beside   bool // other ranks have the same clock
-	spells   [step.RequestWays]stat.Spells
+	spells   [step.RequestWays]step.Spells
 	follows  bool             // at the end: another rank that fetches
 	fetches  event.Memo[bool] // ranges that fetch requests
 }

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
@@ -9,8 +9,8 @@ import (
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add ranges and functions from the JSON `FILE` to the known ones", File: cli.Reads}
 
 // sourcesOf is the table of ranges and functions, with that of --source-map.
-func sourcesOf(p *Plan) (*compare.Sources, error) {
-	known := compare.DefaultSources()
+func sourcesOf(p *Plan) (*findings.Sources, error) {
+	known := findings.DefaultSources()
 	path := p.String("source-map")
 	if path == "" {
 		return known, nil

@@ -3,7 +3,7 @@ package command
 import (
 	"io"
 
-	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
@@ -23,7 +23,7 @@ type aiming struct {
 
 // aimed has a measurement say what to begin with.
 func (m *measurement) aimed() {
-	known := compare.DefaultSources()
+	known := findings.DefaultSources()
 	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
 		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, FirstOnly: true, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
 	}}

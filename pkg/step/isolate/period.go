@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/stat"
+	"github.com/hostbound/hostbound/pkg/step"
 )
 
 // kind is a kind of evidence for where a step begins. A step has each once, or does not
@@ -132,7 +132,7 @@ func (s *run) fits(e *evidence) (all []fit) {
 
 // fitsOf returns the periods that cover a sequence of symbols.
 func fitsOf(parts, symbols []int32) (all []fit) {
-	for _, r := range stat.RepeatCandidates(symbols, maxLag) {
+	for _, r := range step.RepeatCandidates(symbols, maxLag) {
 		if f := fitOf(parts, symbols, r); f != nil {
 			all = append(all, *f)
 		}
@@ -142,7 +142,7 @@ func fitsOf(parts, symbols []int32) (all []fit) {
 
 // fitOf returns the period of a run of a lag, nil where the run is too short for one, or it does
 // not cover the sequence, or repeats a shorter one.
-func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
+func fitOf(parts, symbols []int32, r step.Repeat) *fit {
 	if r.To-r.From < minRepetitions*r.Lag {
 		return nil
 	}
@@ -163,7 +163,7 @@ func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 	if float64(n) < minCover*float64(len(symbols)) { // no alignment covers more
 		return nil
 	}
-	a := stat.Align(symbols, unit)
+	a := step.Align(symbols, unit)
 	a.Keep(r.Lag)
 	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
 		return nil
@@ -182,10 +182,10 @@ func fitOf(parts, symbols []int32, r stat.Repeat) *fit {
 // least evidence of a step first, as the layers of one step may repeat with the lag with which
 // others do.
 func (s *run) collapse(parts, symbols []int32, inner []bool, e *evidence) (kept []int32) {
-	var runs []stat.Repeat
+	var runs []step.Repeat
 	for kinds := 0; kinds <= int(numKinds) && len(runs) == 0; kinds++ {
 		for lag := 1; lag <= min(maxLag, len(symbols)/2) && len(runs) == 0; lag++ {
-			runs = slices.DeleteFunc(stat.Repeats(symbols, lag), func(r stat.Repeat) bool {
+			runs = slices.DeleteFunc(step.Repeats(symbols, lag), func(r step.Repeat) bool {
 				return s.kindsIn(parts[r.From:r.From+lag], e) > kinds
 			})
 		}

@@ -1,8 +1,10 @@
-package stat
+package step
+
+import "github.com/hostbound/hostbound/pkg/stat"
 
 // Spells are stretches of waiting, in order. Short ones are left out, and those that hardly
 // anything lies between are one: who waits with a time-out waits again.
-type Spells []Span
+type Spells []stat.Span
 
 const (
 	minSpell  = 20_000  // ns, also of what lies between two
@@ -14,7 +16,7 @@ func (s *Spells) Add(from, to int64) {
 	if n := len(*s); n > 0 && from <= (*s)[n-1].To+minSpell {
 		(*s)[n-1].To = max((*s)[n-1].To, to)
 	} else if n < maxSpells && to-from >= minSpell {
-		*s = append(*s, Span{from, to})
+		*s = append(*s, stat.Span{From: from, To: to})
 	}
 }
 

@@ -130,13 +130,11 @@ func deviationsOf(all []*common, side int, level func(*common) float64) deviatio
 	for _, c := range all {
 		from := level(c)
 		for b, v := range c.self[side] {
-			if !math.IsInf(v, 0) && v == v {
-				d.bins[b] = append(d.bins[b], v-from)
-			}
+			d.bins[b] = append(d.bins[b], v-from)
 		}
 	}
-	for _, some := range d.bins {
-		slices.Sort(some)
+	for b, some := range d.bins {
+		d.bins[b] = slices.Sorted(slices.Values(numbers(some)))
 	}
 	return d
 }

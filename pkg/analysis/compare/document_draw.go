@@ -70,7 +70,13 @@ func (c *page) overTime(s *report.Section) {
 	alt := "Wall time per step in the order of time."
 	for k, name := range []string{"baseline", "target"}[:len(bins)] {
 		p.Series = append(p.Series, figure.Series{Name: name, Color: []figure.Color{1, 6}[k]})
-		p.Values = append(p.Values, partMedians(bins[k], parts))
+		medians := make([]float64, parts)
+		for i := range medians {
+			all := slices.Concat(bins[k][i*len(bins[k])/parts : (i+1)*len(bins[k])/parts]...)
+			slices.Sort(all)
+			medians[i] = stat.Quantile(all, 0.5) * us
+		}
+		p.Values = append(p.Values, medians)
 		t.Columns = append(t.Columns, report.Column{Title: name + ", median", Kind: report.Duration})
 		alt += fmt.Sprintf(" Median of the %s: %s in the first part, %s in the last.", name, report.Micros(p.Values[k][0]), report.Micros(p.Values[k][parts-1]))
 	}
@@ -81,20 +87,5 @@ func (c *page) overTime(s *report.Section) {
 		}
 		t.Row(row...)
 	}
-	title := fmt.Sprintf("Wall time of steps over time: median in each of %d parts of the run", parts)
-	if low := p.Low(); low > 0 {
-		title += fmt.Sprintf(" (the axis begins at %s)", report.Micros(low))
-	}
-	s.Extra(title, alt, p, t)
-}
-
-// partMedians are those of so many parts of samples in the order of time, us.
-func partMedians(bins [][]float64, parts int) []float64 {
-	m := make([]float64, parts)
-	for i := range m {
-		all := slices.Concat(bins[i*len(bins)/parts : (i+1)*len(bins)/parts]...)
-		slices.Sort(all)
-		m[i] = stat.Quantile(all, 0.5) * us
-	}
-	return m
+	s.Extra(fmt.Sprintf("Wall time of steps over time: median in each of %d parts of the run (the axis begins at %s)", parts, report.Micros(p.Low())), alt, p, t)
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -37,16 +38,10 @@ func (c *Comparison) Brief() *report.Brief {
 
 // brief is a row as an item.
 func (r *Row) brief(title string) report.BriefItem {
-	item := report.BriefItem{ID: report.BriefID("diff", title), Claim: report.Short(title) + " changed", MagnitudeUs: r.Delta, Where: report.OrNull(r.Name)}
-	if r.Source != "" {
-		item.Where = &r.Source
-	}
-	if r.Delta != nil {
-		more := "longer"
-		if *r.Delta < 0 {
-			more = "shorter"
-		}
-		item.Claim = fmt.Sprintf("%s takes %s %s per step", report.Short(title), report.Micros(math.Abs(*r.Delta)), more)
+	more := map[bool]string{true: "shorter", false: "longer"}[r.delta() < 0]
+	item := report.BriefItem{
+		ID: report.BriefID("diff", title), Where: report.OrNull(cmp.Or(r.Source, r.Name)), MagnitudeUs: r.Delta,
+		Claim: fmt.Sprintf("%s takes %s %s per step", report.Short(title), report.Micros(math.Abs(r.delta())), more),
 	}
 	if r.CI != nil && !math.IsInf(r.CI[0], 0) && !math.IsInf(r.CI[1], 0) {
 		item.CIUs = (*[2]float64)(r.CI)

@@ -1,4 +1,4 @@
-package compare
+package findings
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/marker"
 )
 
-//go:embed sources.json
-var builtIn []byte
+//go:embed data/sources.json
+var sourcesFile []byte
 
 // Sources tells, of NVTX ranges, what functions they come from, and of these and of the causes
-// of idle time what to do about them. It is kept in sources.json; a file of the same form
+// of idle time what to do about them. It is kept in data/sources.json; a file of the same form
 // extends or corrects it.
 type Sources struct {
 	ranges map[string]sourceRange
@@ -45,14 +45,14 @@ type sourceRange struct {
 // DefaultSources returns the table built in.
 func DefaultSources() *Sources {
 	s := &Sources{map[string]sourceRange{}, advices{map[string]string{}, map[string]string{}, map[string]string{}}}
-	extended, err := s.Extend(bytes.NewReader(builtIn))
+	extended, err := s.Extend(bytes.NewReader(sourcesFile))
 	if err != nil {
 		panic("BUG: sources.json: " + err.Error())
 	}
 	return extended
 }
 
-// Extend returns the table with what r holds, in the form of sources.json, added
+// Extend returns the table with what r holds, in the form of data/sources.json, added
 // to it or in the place of what is there by the same text.
 func (s *Sources) Extend(r io.Reader) (*Sources, error) {
 	var file struct {
