@@ -13,10 +13,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
+
+// memory is what is kept in memory of a recording without a GPU, in bytes; the rest goes to a file.
+const memory = 64 << 20
 
 // Can says whether a question can be answered.
 type Can string
@@ -100,15 +105,25 @@ func (f *found) by(nsys, torch string) string {
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
-	stopped := gap.NewQuota(h)
+	store := spill.NewStore(memory)
+	defer store.Close()
+	stopped := replay.New(h, store)
 	err := event.Each(src, func(b *event.Batch) error {
 		if h.NumRanks() == 0 {
-			stopped.Add(b)
+			if err := stopped.Add(b); err != nil {
+				return err
+			}
 		}
 		return f.count(b)
 	})
-	quota, closed := stopped.Close()
-	if err = cmp.Or(err, closed); err != nil {
+	if err == nil {
+		err = stopped.Finish(func(int32) *step.RankSteps { return nil })
+	}
+	if err != nil {
+		return nil, err
+	}
+	quota, err := stopped.Quota()
+	if err != nil {
 		return nil, err
 	}
 	f.sum()

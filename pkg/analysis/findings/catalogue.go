@@ -83,33 +83,14 @@ func (e *Entry) recognises(f *Fact) bool {
 		!slices.ContainsFunc(e.All, func(w string) bool { return !is(w) }) && !slices.ContainsFunc(e.Not, is)
 }
 
-// entryOf returns the entry that a fact belongs to, nil for none.
-func entryOf(f *Fact) *Entry {
+// Recognised returns the entry that a fact belongs to, nil for none.
+func Recognised(f *Fact) *Entry {
 	for k := range Catalogue() {
 		if e := &Catalogue()[k]; e.recognises(f) && e.enough(f.Numbers) {
 			return e
 		}
 	}
 	return nil
-}
-
-// Known reports whether a fact belongs to an entry.
-func Known(f *Fact) bool { return entryOf(f) != nil }
-
-// Treatment is what to do about a fact, "" where it belongs to no entry or that depends on more.
-func Treatment(f *Fact) string {
-	if e := entryOf(f); e != nil && !strings.Contains(e.Do, "{") {
-		return e.Do
-	}
-	return ""
-}
-
-// Does says what launching threads do by a fact: it goes on from "launching threads".
-func Does(f *Fact) string {
-	if e := entryOf(f); e != nil {
-		return e.What
-	}
-	return ""
 }
 
 // enough reports whether numbers are what an entry asks for.
@@ -122,19 +103,26 @@ func (e *Entry) enough(numbers map[string]float64) bool {
 	return true
 }
 
-// TreatmentOf returns the entry about why launching threads do not go on, nil where there is
-// none; why is as package idle names it.
-func TreatmentOf(why string) *Entry {
+// Advice is what to do about a fact of the entry, "" where that depends on more of it, or for none.
+func (e *Entry) Advice() string {
+	if e == nil || strings.Contains(e.Do, "{") {
+		return ""
+	}
+	return e.Do
+}
+
+// IsWhy is what idle time is for which a why holds, in the words of the catalogue; why is as package
+// idle names it.
+func IsWhy(why string) string {
 	if name, ok := strings.CutPrefix(why, "os:"); ok {
 		why = "os:" + cudaname.ClassOS(name)
 	}
-	for k := range Catalogue() {
-		if e := &Catalogue()[k]; e.What != "" && slices.Contains(e.Is, "why:"+why) {
-			return e
-		}
-	}
-	return nil
+	return "why:" + why
 }
+
+// TreatmentOf returns the entry about why launching threads do not go on, nil where there is
+// none; why is as package idle names it.
+func TreatmentOf(why string) *Entry { return Recognised(&Fact{Of: Idle, Is: []string{IsWhy(why)}}) }
 
 // Phrase says what launching threads do for which a why holds: it goes on from "launching
 // threads", and is "" where that is not known. The whys that no entry is about are in states.

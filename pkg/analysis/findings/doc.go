@@ -20,7 +20,8 @@
 //
 // A finding is worth what package replay says that a step takes less when its sites are treated:
 // never the time of its calls, which a busy GPU may hide, and never idle time that something else
-// would take. Treatments of several findings may treat the same time: gains do not add up, and
+// would take. It is a row of the table that whatif prints, the mean over all steps of the benchmark
+// segments: of the same treatment both say the same. Treatments of several findings may treat the same time: gains do not add up, and
 // the best two are replayed together. A finding that brings less than [Least] of a step is none.
 // (What comes in one step of many has a wide interval, and is found all the same: both runs are
 // one, and nothing else differs.)

@@ -95,7 +95,7 @@ func groups(facts []Fact) (list []*group) {
 	by := map[key]*group{}
 	for n := range facts {
 		f := &facts[n]
-		e := entryOf(f)
+		e := Recognised(f)
 		if e == nil {
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
-	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -26,7 +25,6 @@ type Finding struct {
 	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
 	Title    string         `json:"-"`    // the finding in half a line
-	Few      string         `json:"-"`    // in how few steps half of the gain is, "" where it is in many
 	Target   string         `json:"-"`    // what it is about, where it has no place; "" for nothing
 	Text     string         `json:"text"` // Evidence as a sentence
 	Do       string         `json:"do"`
@@ -63,6 +61,9 @@ type Result struct {
 	// First is what to begin with: the first of Findings, or the operation that brings most where
 	// that is more, and no finding is about it; nil where there is nothing.
 	First *Finding
+	// Doubt says that no gain is certain, "" where they are. Of a single step none is known.
+	Doubt  string
+	Single bool
 }
 
 // Find makes findings of what was seen of a run.
@@ -107,7 +108,11 @@ func Find(run Run) (*Result, error) {
 			res.Findings = append(res.Findings, *f)
 		}
 	}
-	if res.first(operations); run.Alone {
+	res.first(operations)
+	if res.Doubt, res.Single = gains.Doubt, gains.Single; res.Single {
+		res.forget()
+	}
+	if run.Alone || res.Single {
 		return res, nil
 	}
 	return res, res.pair(&run)
@@ -123,16 +128,8 @@ func (f *Finding) worth(gains *replay.Report, k int) bool {
 		return gain >= Least*gains.StepUs
 	}
 	f.GainUs, f.CIUs = &g.GainUs, g.CIUs
-	if _, listed := f.Evidence["rank_steps"]; !listed && g.Half > 0 && float64(g.Half) < few*float64(gains.Steps) {
-		f.Evidence["half_steps"], f.Evidence["all_steps"] = float64(g.Half), float64(gains.Steps)
-		f.Few = Text(inFew, f.Evidence)
-		f.Text += ". " + report.Capital(f.Few)
-	}
 	return g.GainUs >= Least*gains.StepUs
 }
-
-// inFew says of a gain that it is not of each step.
-const inFew = "over half of the gain is in {half_steps} of {all_steps} rank-steps"
 
 // older says of a gain that it rests on which record a wait for an event is for.
 const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"
@@ -166,6 +163,16 @@ func (r *Result) first(operations []*Finding) {
 			r.First = f
 			return
 		}
+	}
+}
+
+// forget forgets what findings bring, which orders them all the same.
+func (r *Result) forget() {
+	for k := range r.Findings {
+		r.Findings[k].GainUs, r.Findings[k].CIUs = nil, nil
+	}
+	if r.First != nil {
+		r.First.GainUs, r.First.CIUs = nil, nil
 	}
 }
 
@@ -267,6 +274,15 @@ func (g *group) treatment() (s replay.Scenario) {
 			add(replay.Graph())
 		case "share":
 			add(replay.Host(1 - g.numbers["share"]))
+		case "operation": // of the same name, wherever it is: a row of whatif's table
+			switch first := g.facts[0]; {
+			case slices.Contains(first.Is, "host"):
+				add(replay.Range(first.Call, 0))
+			case slices.Contains(first.Is, "untraced"):
+				add(replay.Bare(0))
+			default:
+				add(replay.Call(first.Call, 0))
+			}
 		case "steps":
 			if len(g.steps) > 0 {
 				s.Typical = g.steps
@@ -289,7 +305,7 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 	case how == "lost" && slices.Contains(f.Is, "free"):
 		return []replay.Change{replay.Class(f.Numbers["rest_share"], event.GIL)}
 	case how == "launch":
-		return []replay.Change{replay.Call(f.Call, f.Numbers["rest"]).At(f.Path)}
+		return []replay.Change{replay.Class(f.Numbers["rest"], event.Launch).At(f.Path)}
 	case how == "class" && f.Of == Idle:
 		c := replay.Class(0, classes...).At(f.Path)
 		if f.Rank != nil {
@@ -298,16 +314,7 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 		return []replay.Change{c}
 	case how == "range":
 		return []replay.Change{replay.Range(Innermost(f.Path), 0)}
-	case how == "operation" && slices.Contains(f.Is, "host"):
-		return []replay.Change{replay.Range("", 0).At(f.Path)}
-	case how == "operation" && slices.Contains(f.Is, "untraced"):
-		return []replay.Change{replay.Bare(0)}
-	case how == "operation":
-		return []replay.Change{replay.Call(f.Call, 0).At(f.Path)}
-	case how == "host": // spends on an operation what those of the others do: in calls of that class, or inside a range
-		if k := slices.Index(event.Classes[:], f.Call); k >= 0 {
-			return []replay.Change{replay.Class(f.Numbers["factor"], event.Class(k)).On(*f.Rank)}
-		}
+	case how == "host": // spends on an operation what those of the others do
 		return []replay.Change{replay.Range(f.Call, f.Numbers["factor"]).On(*f.Rank)}
 	case how == "gpu":
 		return []replay.Change{replay.GPU(f.Numbers["factor"]).On(*f.Rank)}

@@ -29,7 +29,7 @@ func TestEntries(t *testing.T) {
 				}
 			}
 			f.Call, f.Path = f.Names["call"], f.Names["path"]
-			if got := entryOf(&f) == e; got != test.Want {
+			if got := Recognised(&f) == e; got != test.Want {
 				t.Errorf("%s (entry %d): %v is one of it: %v", e.Pattern, k, test.Is, got)
 			}
 			if test.Text == "" {

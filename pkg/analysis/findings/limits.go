@@ -8,9 +8,6 @@ const Least = 0.015
 // that work. Source: SPEC 7, what is named explains half of a change.
 const most = 0.5
 
-// few, a tenth: the share of steps of which it is said that half of a gain is in them (SPEC 7, tails).
-const few = 0.1
-
 // maxOfPattern, 3: how many findings of one entry there are at most; more say the same again.
 const maxOfPattern = 3
 

@@ -29,6 +29,7 @@ type bin struct {
 	eager    tallies // kernels that no replay ran, by the ranges around their launches
 	calls    tallies // that wait, copy or make something; parts are those of threads that launch
 	gaps     gapTally
+	own      kernelTime // of kernels that the rank runs by itself
 }
 
 // merge adds what was measured in another bin.
@@ -39,6 +40,9 @@ func (b *bin) merge(o *bin, top int) {
 	b.eager.merge(o.eager)
 	b.calls.merge(o.calls)
 	b.gaps.merge(&o.gaps, top)
+	for class, ns := range o.own {
+		b.own[class] += ns
+	}
 }
 
 // slice is a stretch of a rank's time that belongs to one step, to the gap between

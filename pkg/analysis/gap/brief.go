@@ -1,6 +1,7 @@
 package gap
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,13 +27,7 @@ func (rep *Report) Brief() *report.Brief {
 	}
 	for i := range all {
 		f := &all[i]
-		where := f.Source
-		for _, place := range []*string{f.Path, f.Site} {
-			if where == nil {
-				where = place
-			}
-		}
-		item := report.BriefItem{Claim: f.Pattern + ": " + f.Do, Evidence: f.Text, Where: where}
+		item := report.BriefItem{Claim: f.Pattern + ": " + f.Do, Evidence: f.Text, Where: cmp.Or(f.Source, f.Path, f.Site)}
 		if rep.Idle.Steps > 0 {
 			item.MagnitudeUs, item.CIUs = f.GainUs, f.CIUs
 		}
@@ -41,7 +36,11 @@ func (rep *Report) Brief() *report.Brief {
 	}
 	if len(all) > 0 {
 		b.Conclusion = all[0].Pattern
-		b.Answer += "; begin with " + all[0].Pattern
+		if rep.single {
+			b.Answer += "; one whole step cannot tell what to begin with"
+		} else {
+			b.Answer += "; begin with " + all[0].Pattern
+		}
 		if us := all[0].GainUs; us != nil {
 			b.Answer += fmt.Sprintf(", which gains %s%s", report.Micros(*us), rep.per())
 		}

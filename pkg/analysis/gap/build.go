@@ -7,7 +7,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
-	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/report/figure"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -33,15 +32,22 @@ func (c *Watch) report() (*Report, error) {
 			rep.reason = "no GPU activity was recorded"
 		}
 		rep.Warnings = append(rep.Warnings, rep.reason)
-		if rep.Quota = c.threads.quota(); rep.Quota != "" {
-			rep.Warnings = append(rep.Warnings, rep.Quota)
+		quota, err := c.trace.Quota()
+		if err != nil {
+			return nil, err
+		}
+		if rep.Quota = quota; quota != "" {
+			rep.Warnings = append(rep.Warnings, quota)
 		}
 	}
 	rep.Idle = c.idleReport(views)
 	rep.Gaps = c.gapReport(views)
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
-	rep.Straggler = c.stragglerReport(views)
+	var err error
+	if rep.Straggler, err = c.stragglerReport(views); err != nil {
+		return nil, err
+	}
 	rep.Waits = c.waits.report(rep, &c.texts, c.match != nil && c.match.Estimated)
 	found := c.evidence(views)
 	found.running(rep)
@@ -84,7 +90,11 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
 	}
-	run := findings.Run{Facts: c.gather(rep, views, found), Steps: int(rep.Idle.Steps), Ranks: len(views), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each, Alone: c.opt.FirstOnly}
+	facts, err := c.gather(rep, views, found)
+	if err != nil {
+		return err
+	}
+	run := findings.Run{Facts: facts, Steps: int(rep.Idle.Steps), Ranks: len(views), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each, Alone: c.opt.FirstOnly}
 	for _, v := range views {
 		run.GPUs = max(run.GPUs, len(v.gpus))
 	}
@@ -92,7 +102,9 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if err != nil {
 		return err
 	}
-	rep.Findings, rep.First, rep.Pair = res.Findings, res.First, res.Pair
+	if rep.Findings, rep.First, rep.Pair, rep.single = res.Findings, res.First, res.Pair, res.Single; res.Doubt != "" {
+		rep.Warnings = append(rep.Warnings, res.Doubt)
+	}
 	return nil
 }
 
@@ -114,20 +126,11 @@ func (c *Watch) warn(rep *Report, views []*view) {
 	}
 	c.distrust(rep)
 	var forgotten int64
-	if calls := rep.nodeLaunches(); calls != "" {
-		if c.byNsys() {
-			calls += " (nsys's --cuda-graph-trace=graph does not record them)"
-		}
-		add("%s", calls)
-	}
 	for _, v := range views {
 		if v.walk.Window == nil && v.walk.Steps.Len() > 0 {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
 		}
 		forgotten += v.idle.Forgotten()
-		if v.unplaced {
-			add("rank %d: for over 1 %% of its CPU time the CPU was not recorded, so where launching threads ran is unknown", v.id)
-		}
 	}
 	if forgotten > 0 {
 		add("for %s of idle time in long gaps, what the launching thread did is unknown", report.Micros(us(forgotten)))
@@ -145,45 +148,14 @@ func (c *Watch) distrust(rep *Report) {
 			sums[w.Why] += w.Us
 		}
 	}
-	if r := rep.Idle.Running; r != nil {
-		for _, f := range r.Families {
-			if f.Family == event.ByProfiler.String() {
-				sums["sampled"] = f.Us
-			}
-		}
-	}
 	for _, w := range []struct{ why, text string }{
 		{"profiler", "%s of idle time is the profiler's own work on launching threads: without the profiler there is less"},
 		{"queue_full", "for %s of idle time a launch waits for a full queue: the GPU is busy with work that was not recorded"},
-		{"sampled", "the profiler's own functions take %s of idle time, according to CPU samples: without the profiler there is less"},
 	} {
 		if sums[w.why] > minCauseShare*rep.Idle.TotalUs {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf(w.text, report.Micros(sums[w.why])))
 		}
 	}
-}
-
-// minNodeLaunches is the share of the idle time in calls that launch graphs from which it is
-// said that the recording makes them slow.
-const minNodeLaunches = 0.1
-
-// nodeLaunches warns of idle time in calls that launch graphs whose nodes were recorded one
-// by one, "" where there is little. (On an H100 such launches of some hundred nodes took
-// several times as long as those of replays recorded as a whole.)
-func (rep *Report) nodeLaunches() string {
-	total, nodes := 0.0, rep.Graph.Recorded-rep.Graph.Whole
-	for _, c := range rep.Idle.Causes {
-		for _, s := range c.Sites {
-			if c.Cause == idle.Launch.String() && cudaname.ClassAPI(s.Site) == cudaname.GraphLaunch {
-				total += s.Us
-			}
-		}
-	}
-	if nodes == 0 || total == 0 || total < minNodeLaunches*rep.Idle.TotalUs {
-		return ""
-	}
-	return fmt.Sprintf("%s of the idle time is in calls that launch CUDA graphs: tracing graphs by node slows these calls; check with --cuda-graph-trace=graph",
-		report.Percent(total/rep.Idle.TotalUs))
 }
 
 // us is a time in microseconds, as reports have it: not rounded.

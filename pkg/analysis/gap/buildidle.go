@@ -187,28 +187,24 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 // A holder is a thread with what it did; of those that nobody knows rank and thread are
 // null. Together they have the time of the cause.
 func (c *texts) holders(sums keySums) []Holder {
-	type who struct {
-		rank             int32
-		thread           int64
+	type holding struct {
+		who
 		doing, path, why string
 	}
-	times, waits, lost := map[who]int64{}, map[who]int64{}, map[who]int64{}
+	times, waits := map[holding]int64{}, map[holding]int64{}
 	for k, ns := range sums {
 		if c.sites.Cause(k) != idle.GIL {
 			continue
 		}
-		w := who{thread: idle.NoTime}
+		w := holding{who: who{thread: idle.NoTime}}
 		var why idle.Why
 		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
 			_, why = c.sites.Undivided(h.Doing)
-			w = who{h.Rank, h.Thread, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
+			w = holding{who{h.Rank, h.Thread}, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
 			if name := c.sites.Name(h.Doing); name != "" {
 				w.doing += " " + name
 			}
-			switch {
-			case why.Lost():
-				lost[w] += ns
-			case c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && why != idle.Off:
+			if c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && !why.Lost() && why != idle.Off {
 				waits[w] += ns
 			}
 		}
@@ -216,7 +212,7 @@ func (c *texts) holders(sums keySums) []Holder {
 	}
 	var list []Holder
 	for w, ns := range times {
-		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns), waits: waits[w], lost: lost[w]}
+		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns), waits: waits[w], of: w.who}
 		if w.thread != idle.NoTime {
 			h.Rank, h.Thread = &w.rank, &w.thread
 		}
@@ -225,17 +221,9 @@ func (c *texts) holders(sums keySums) []Holder {
 		}
 	}
 	slices.SortFunc(list, func(a, b Holder) int {
-		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), comparePlace(a, b))
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Doing+a.Path+a.Why, b.Doing+b.Path+b.Why), a.of.compare(b.of))
 	})
 	return list
-}
-
-// comparePlace orders holders by rank and thread.
-func comparePlace(a, b Holder) int {
-	if a.Thread == nil || b.Thread == nil { // those that nobody knows go first
-		return b2n(b.Thread == nil) - b2n(a.Thread == nil)
-	}
-	return cmp.Or(cmp.Compare(*a.Rank, *b.Rank), cmp.Compare(*a.Thread, *b.Thread))
 }
 
 // hostPrefix begins the name of a cause that is a range.

@@ -4,134 +4,159 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// places says where CPUs and the GPUs of a rank are. Lists are nil where nothing is known.
-type places struct {
-	sockets, nodes []int32 // of each CPU by its number, -1 where that is not known
-	gpus           []int32 // the nodes of the rank's GPUs
+// stretches are spans that do not overlap, in order, each with how long those before it are.
+type stretches struct {
+	at     []stat.Span
+	before []int64
+}
+
+// union returns the time that spans, in any order, cover.
+func union(spans []stat.Span) *stretches {
+	slices.SortFunc(spans, func(a, b stat.Span) int { return cmp.Compare(a.From, b.From) })
+	u := &stretches{}
+	for _, s := range spans {
+		switch n := len(u.at); {
+		case n == 0:
+			u.at, u.before = append(u.at, s), append(u.before, 0)
+		case s.From <= u.at[n-1].To:
+			u.at[n-1].To = max(u.at[n-1].To, s.To)
+		default:
+			u.at, u.before = append(u.at, s), append(u.before, u.before[n-1]+u.at[n-1].Len())
+		}
+	}
+	return u
+}
+
+// until is how much of them is before a time.
+func (u *stretches) until(t int64) int64 {
+	k := sort.Search(len(u.at), func(k int) bool { return u.at[k].From >= t })
+	if k == 0 {
+		return 0
+	}
+	return u.before[k-1] + min(t, u.at[k-1].To) - u.at[k-1].From
+}
+
+// within is how much of them is in a span.
+func (u *stretches) within(s stat.Span) int64 { return u.until(s.To) - u.until(s.From) }
+
+// length is how long all of them are.
+func (u *stretches) length() int64 { return u.until(math.MaxInt64) }
+
+// machine is what is known of the ranks of one machine: when launching threads of theirs waited for
+// others, and the windows.
+type machine struct {
+	waits, window *stretches
+	waiters       map[int32]bool // ranks whose threads waited
+}
+
+// windowSpans returns the time of the window, as its slices are.
+func (v *view) windowSpans() (spans []stat.Span) {
+	for k := range v.slices {
+		if v.hasSlice(k) {
+			from, to := v.idle.Bounds(k)
+			spans = append(spans, stat.Span{From: from, To: to})
+		}
+	}
+	return spans
+}
+
+// machines returns those of views, by the report that stands for one.
+func (c *Watch) machines(views []*view) map[*event.Report]*machine {
+	all, waits, windows := map[*event.Report]*machine{}, map[*event.Report][]stat.Span{}, map[*event.Report][]stat.Span{}
+	for _, v := range views {
+		of := c.machine(v.id)
+		if all[of] == nil {
+			all[of] = &machine{waiters: map[int32]bool{}}
+		}
+		v.idle.EachWait(func(slice int, from, to int64) {
+			if v.hasSlice(slice) {
+				waits[of], all[of].waiters[v.id] = append(waits[of], stat.Span{From: from, To: to}), true
+			}
+		})
+		windows[of] = append(windows[of], v.windowSpans()...)
+	}
+	for of, m := range all {
+		m.waits, m.window = union(waits[of]), union(windows[of])
+	}
+	return all
+}
+
+// machine returns the report that stands for the machine of a rank's threads, nil where nobody
+// knows which one that is.
+func (c *Watch) machine(rank int32) *event.Report {
+	if len(c.header.Reports) == 1 {
+		return &c.header.Reports[0]
+	}
+	return c.header.Report(rank)
+}
+
+// home is a rank's window, and where its CPUs and GPUs are.
+type home struct {
+	*view
+	window         *stretches
+	sockets, nodes []int32 // of each CPU by its number, -1 where that is not known; nil where nothing is
+	gpus           []int32 // the nodes of the rank's GPUs, likewise
+}
+
+// newHome returns that of a rank.
+func newHome(v *view) *home {
+	h := &home{view: v, window: union(v.windowSpans())}
+	if rep := v.c.header.Report(v.id); rep != nil {
+		h.sockets, h.nodes = rep.Sockets, rep.Nodes
+	}
+	if f := v.c.header.RankFacts(v.id); f != nil {
+		h.gpus = f.GPUNodes
+	}
+	return h
 }
 
 // at is the place of a CPU, -1 where it is not known.
-func at(places []int32, cpu int32) int32 {
-	if cpu < 0 || int(cpu) >= len(places) {
+func at(places []int32, cpu int64) int32 {
+	if cpu < 0 || cpu >= int64(len(places)) {
 		return -1
 	}
 	return places[cpu]
 }
 
-// cover is how much of any time some spans cover, which may overlap: what two cover counts twice.
-type cover struct{ starts, ends edgeTimes }
-
-// edgeTimes are times in order, each with the sum of those before it, which may overflow as a
-// difference of two does not.
-type edgeTimes struct{ at, before []int64 }
-
-// newCover returns that of spans in any order.
-func newCover(spans []stat.Span) *cover {
-	edges := func(of func(stat.Span) int64) (e edgeTimes) {
-		for _, s := range spans {
-			e.at = append(e.at, of(s))
-		}
-		slices.Sort(e.at)
-		e.before = make([]int64, len(e.at)+1)
-		for k, t := range e.at {
-			e.before[k+1] = e.before[k] + t
-		}
-		return e
-	}
-	return &cover{edges(func(s stat.Span) int64 { return s.From }), edges(func(s stat.Span) int64 { return s.To })}
-}
-
-// until is how many of them are before a time, and how long before it all of these are.
-func (e *edgeTimes) until(t int64) (n int, ns int64) {
-	n, _ = slices.BinarySearch(e.at, t)
-	return n, int64(n)*t - e.before[n]
-}
-
-// within is how much of a span is covered.
-func (c *cover) within(s stat.Span) int64 {
-	began, fromStart := c.starts.until(s.To)
-	ended, toEnd := c.ends.until(s.From)
-	if began == ended { // Fast path: all that began before its end had ended before its start.
-		return 0
-	}
-	_, before := c.starts.until(s.From)
-	_, after := c.ends.until(s.To)
-	return fromStart - after - before + toEnd
-}
-
-// times are the waits of launching threads for others in the windows of some ranks, and these
-// windows, with how long they are, in ns.
-type times struct {
-	*view          // of one rank
-	places         // of it
-	waits, window  *cover
-	waited, length int64
-}
-
-// timesOf returns those of views.
-func timesOf(views ...*view) *times {
-	var t times
-	var waits, window []stat.Span
-	for _, v := range views {
-		v.idle.EachSpan(func(slice int, _, from, to int64, lost bool) {
-			if !lost && v.hasSlice(slice) {
-				waits, t.waited = append(waits, stat.Span{From: from, To: to}), t.waited+to-from
-			}
-		})
-		for k := range v.slices {
-			if v.hasSlice(k) {
-				from, to := v.idle.Bounds(k)
-				window = append(window, stat.Span{From: from, To: to})
-			}
-		}
-		for b := range v.eachBin() {
-			t.length += b.ns
-		}
-	}
-	t.waits, t.window = newCover(waits), newCover(window)
-	return &t
-}
-
-// ran is when a thread was on a CPU: of its rank's times, of those of all ranks, and where.
+// ran is when a thread was on a CPU, ns, and where.
 type ran struct {
 	end, cpu              int64 // of its last run
-	window, beside        int64 // ns
-	allWindow, allBeside  int64
+	window, beside        int64 // in the windows of its machine, and while launching threads waited
+	onCPU, somewhere      int64 // in the window of its rank, and of that on a CPU without a number
 	moves, crossings, far int64
-	onCPU, unplaced       int64 // all, and those of them of which the CPU is not known
 }
 
-// add adds a run of the thread.
-func (r *ran) add(run stat.Span, cpu int32, own, all *times) {
+// add adds a run of the thread; home is nil for one of no rank with a window.
+func (r *ran) add(run stat.Span, cpu int64, m *machine, home *home) {
 	if run.From = max(run.From, r.end); run.Len() == 0 { // two at a time are one
 		return
 	}
 	last := r.cpu
-	r.end, r.cpu = run.To, int64(cpu)
-	r.onCPU += run.Len()
-	if cpu == event.SomeCPU {
-		r.unplaced += run.Len()
-	}
-	r.allWindow, r.allBeside = r.allWindow+all.window.within(run), r.allBeside+all.waits.within(run)
-	if own == nil {
+	r.end, r.cpu = run.To, cpu
+	r.window, r.beside = r.window+m.window.within(run), r.beside+m.waits.within(run)
+	if home == nil {
 		return
 	}
-	inside := own.window.within(run)
-	r.window, r.beside = r.window+inside, r.beside+own.waits.within(run)
-	if node := at(own.nodes, cpu); node >= 0 && len(own.places.gpus) > 0 && !slices.Contains(own.places.gpus, node) {
+	inside := home.window.within(run)
+	r.onCPU += inside
+	if cpu == event.SomeCPU {
+		r.somewhere += inside
+	}
+	if node := at(home.nodes, cpu); node >= 0 && len(home.gpus) > 0 && !slices.Contains(home.gpus, node) {
 		r.far += inside
 	}
-	if last == noCPU || last == event.SomeCPU || cpu == event.SomeCPU || last == int64(cpu) || own.window.within(stat.Span{From: run.From, To: run.From + 1}) == 0 {
+	if last == noCPU || last == event.SomeCPU || cpu == event.SomeCPU || last == cpu || home.window.within(stat.Span{From: run.From, To: run.From + 1}) == 0 {
 		return
 	}
 	r.moves++
-	if a, b := at(own.sockets, int32(last)), at(own.sockets, cpu); a >= 0 && b >= 0 && a != b {
+	if a, b := at(home.sockets, last), at(home.sockets, cpu); a >= 0 && b >= 0 && a != b {
 		r.crossings++
 	}
 }
@@ -154,16 +179,9 @@ func (c *Watch) beside(rep *Idle, views []*view) {
 	if len(threads) == 0 {
 		return
 	}
-	whole, own := timesOf(views...), map[int32]*times{}
+	machines, homes := c.machines(views), map[int32]*home{}
 	for _, v := range views {
-		of := timesOf(v)
-		if rep := c.header.Report(v.id); rep != nil {
-			of.sockets, of.nodes = rep.Sockets, rep.Nodes
-		}
-		if f := c.header.RankFacts(v.id); f != nil {
-			of.places.gpus = f.GPUNodes
-		}
-		of.view, own[v.id] = v, of
+		homes[v.id] = newHome(v)
 	}
 	all, order := make([]ran, len(threads)), make([]int, len(threads))
 	for k := range all {
@@ -171,50 +189,30 @@ func (c *Watch) beside(rep *Idle, views []*view) {
 	}
 	c.threads.runs.Each(spill.Columns(runFrom, runTo, runCPU), func(rows spill.Rows) {
 		for i, thread := range rows[spill.Key] {
-			all[thread].add(stat.Span{From: rows[runFrom][i], To: rows[runTo][i]}, int32(rows[runCPU][i]), own[threads[thread].rank], whole)
+			rank := threads[thread].rank
+			if m := machines[c.machine(rank)]; m != nil {
+				all[thread].add(stat.Span{From: rows[runFrom][i], To: rows[runTo][i]}, rows[runCPU][i], m, homes[rank])
+			}
 		}
 	})
 	slices.SortFunc(order, func(a, b int) int { return threads[a].compare(threads[b]) })
-	for _, v := range views {
-		var onCPU, unplaced int64
-		for k, t := range threads {
-			if t.rank == v.id {
-				onCPU, unplaced = onCPU+all[k].onCPU, unplaced+all[k].unplaced
-			}
-		}
-		v.unplaced = minPlaced*unplaced > onCPU
-	}
 	for _, k := range order {
 		r, t := &all[k], threads[k]
-		of := own[t.rank]
-		if of == nil {
-			continue
+		if m := machines[c.machine(t.rank)]; m != nil {
+			rep.meanwhile(t, r, m)
 		}
-		rep.meanwhile(t, false, r.beside, of.waited, r.window, of.length)
-		if r.window > 0 && !of.unplaced && slices.Contains(of.idle.Launching(), t.thread) {
-			rep.Placement = append(rep.Placement, of.placement(t.thread, r))
+		if home := homes[t.rank]; home != nil && r.onCPU > 0 && minPlaced*r.somewhere <= r.onCPU && slices.Contains(home.idle.Launching(), t.thread) {
+			rep.Placement = append(rep.Placement, home.placement(t.thread, r))
 		}
-	}
-	for _, k := range order {
-		if len(c.header.Reports) != 1 { // nobody knows which of them ran on one machine
-			break
-		}
-		r, of := &all[k], own[threads[k].rank]
-		if of == nil {
-			of = &times{}
-		}
-		rep.meanwhile(threads[k], true, r.allBeside-r.beside, whole.waited-of.waited, r.allWindow-r.window, whole.length-of.length)
 	}
 	slices.SortStableFunc(rep.Meanwhile, func(a, b Meanwhile) int { return cmp.Compare(b.Us, a.Us) })
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
-	rep.lost = c.lostCPUs(views, whole.length/int64(max(1, len(views)))) // the step of all ranks is as long as one's
 }
 
-// meanwhile adds what a thread did while launching threads, elsewhere or of its own rank, waited:
-// it was on a CPU for beside of that, and for ran of the window; where that is no more than else
-// it adds nothing.
-func (rep *Idle) meanwhile(t who, elsewhere bool, beside, waited, ran, window int64) {
-	m := Meanwhile{Thread: t.thread, Elsewhere: elsewhere, Us: us(beside), Share: ratio(beside, waited), WindowShare: ratio(ran, window)}
+// meanwhile adds what a thread did while launching threads waited, if it was on a CPU for more of
+// that than of the window.
+func (rep *Idle) meanwhile(t who, r *ran, of *machine) {
+	m := Meanwhile{Thread: t.thread, Elsewhere: !of.waiters[t.rank], Us: us(r.beside), Share: ratio(r.beside, of.waits.length()), WindowShare: ratio(r.window, of.window.length())}
 	if t.rank != noRank {
 		m.Rank = &t.rank
 	}
@@ -227,13 +225,13 @@ func (rep *Idle) meanwhile(t who, elsewhere bool, beside, waited, ran, window in
 }
 
 // placement says how a launching thread ran between sockets, and away from the GPUs.
-func (t *times) placement(thread int64, r *ran) Placement {
-	p := Placement{Rank: t.id, Thread: thread, Migrations: r.moves, OnCPUUs: us(r.window), PerStep: perStep(float64(r.moves), t.steps)}
-	if t.sockets != nil {
+func (h *home) placement(thread int64, r *ran) Placement {
+	p := Placement{Rank: h.id, Thread: thread, Migrations: r.moves, OnCPUUs: us(r.onCPU), PerStep: perStep(float64(r.moves), h.steps)}
+	if h.sockets != nil {
 		p.Crossings = &r.crossings
 	}
-	if t.nodes != nil && len(t.places.gpus) > 0 {
-		p.FarUs, p.GPUNodes = new(us(r.far)), t.places.gpus
+	if h.nodes != nil && len(h.gpus) > 0 {
+		p.FarUs, p.GPUNodes = new(us(r.far)), h.gpus
 	}
 	return p
 }

@@ -22,12 +22,11 @@ const (
 type Meanwhile struct {
 	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
 	Thread int64  `json:"thread"` // thread id
-	// Elsewhere: those who waited are in other processes, of all other ranks.
+	// Elsewhere: those who waited are all in other processes.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Us is the time that it was on a CPU while launching threads of the rank waited, or,
-	// Elsewhere, of the other ranks, over all GPUs; Share its share of their waiting,
-	// WindowShare that of the window in which it was on a CPU, Lift how many times as large the
-	// former is.
+	// Us is the time that it was on a CPU while launching threads of ranks of its machine waited;
+	// Share its share of that time, WindowShare that of the window in which it was on a CPU, Lift how
+	// many times as large the former is.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
 	WindowShare float64 `json:"window_share"`
@@ -41,6 +40,14 @@ func (m *Meanwhile) named() string {
 		of.rank = *m.Rank
 	}
 	return of.named()
+}
+
+// named is the thread as text.
+func (w who) named() string {
+	if w.rank == noRank {
+		return fmt.Sprintf("thread %d of a process without a GPU", w.thread)
+	}
+	return fmt.Sprintf("thread %d of rank %d", w.thread, w.rank)
 }
 
 // Placement is where a launching thread ran in the window.

@@ -49,19 +49,19 @@
 //
 // The layer is package layer's, the straggler package straggler's. What the straggler
 // spends more on than the others is found by the time of its own kernels by class, by
-// what the threads that launch did in the steps that were compared, and by the idle
+// the host time of the threads that launch (package replay's), and by the idle
 // causes; waiting for the GPU is left out, because those who wait for it do more of that.
 // Where its own kernels explain at least half of its lateness, its GPU is slow: then a
 // host operation is a cause only as far as it leaves that GPU idle.
 //
 // # Meanwhile, and placement
 //
-// While a launching thread is blocked until others do something (blocked:wait, blocked:io,
-// blocked:join), a thread that is on a CPU for a larger share of that time than of
+// While launching threads are blocked until others do something (blocked:wait, blocked:io,
+// blocked:join), a thread of the same report that is on a CPU for a larger share of that time than of
 // the window is named: three at most, of a share of 5 % and 1.5 times that of the window at least.
-// It need not be who is waited for. It may be of another process of the same report, a rank or
-// none: an engine core that schedules for its workers is one (company.go). Of each launching thread the changes of its CPU in the window
-// are counted, and who ran on the CPU that it had lost (lost.go). Where the recording says which socket and NUMA node each CPU is in, and which node
+// It need not be who is waited for. It may be of another process, a rank or none: an engine core that
+// schedules for its workers is one (company.go). Of each launching thread the changes of its CPU in the
+// window are counted. Where the recording says which socket and NUMA node each CPU is in, and which node
 // the GPU, changes between sockets and time away from the GPU's node are counted, too; what is not
 // known is null.
 //
@@ -85,7 +85,8 @@
 //
 // What there is to do is package findings's: here only the facts are gathered that its catalogue
 // asks for (facts.go, factsteps.go). What a finding brings is what package replay says of the same
-// rows, or in a large run of a sample of them, when its sites are treated.
+// rows, or in a large run of a sample of them, when its sites are treated: a row of whatif's table,
+// the mean over the same steps. Of a run with one whole step nobody knows what a change brings.
 //
 // # Why one pass is enough
 //

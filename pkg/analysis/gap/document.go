@@ -61,17 +61,15 @@ func (rep *Report) title() report.Text {
 		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
 	}
 	f := rep.begin()
-	if f == nil {
+	switch {
+	case f == nil:
 		return report.Plain("Where the GPUs wait")
-	}
-	if f.GainUs == nil {
+	case rep.single:
+		return report.Plain("Cannot tell what to begin with: there is one whole step")
+	case f.GainUs == nil:
 		return report.Plain(f.Title)
 	}
-	gain := report.Micros(*f.GainUs) + rep.per()
-	if f.Few != "" {
-		gain += "; " + f.Few
-	}
-	return report.Textf("%s (to gain: %s)", f.Title, gain)
+	return report.Textf("%s (to gain: %s%s)", f.Title, report.Micros(*f.GainUs), rep.per())
 }
 
 // begin is the finding that the answer begins with, nil where there is none.
@@ -88,7 +86,7 @@ func (rep *Report) last() report.Text {
 		return nil
 	}
 	text := report.Textf("Idle %s", report.Percent(rep.Idle.TotalUs/rep.Idle.WindowUs))
-	if target := rep.Handoff.FirstTarget; target != nil {
+	if target := rep.Handoff.FirstTarget; target != nil && !rep.single {
 		text = report.Textf("%s; begin with %s", text, report.Name(*target))
 	}
 	return text

@@ -27,8 +27,8 @@ type gathering struct {
 
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
-	limited map[int32]*cpuLimit // by rank: a limit on CPU time that stops threads
-	called  map[place]tally     // calls, by place
+	limited map[int32]int   // by rank: how often a limit on CPU time stopped it
+	called  map[place]tally // calls, by place
 	found   *evidence
 	sampled []findings.Fact // what samples of the CPU show that is a finding
 }
@@ -36,16 +36,16 @@ type gathering struct {
 // recording says which ranks' replays were not recorded, and takes what the kernel counted of a limit
 // on CPU time: it is what stopped threads, where it did in as many periods as a finding brings at
 // least. Where nobody recorded when threads were on a CPU, that is all that is known of it.
-func (f *gathering) recording() {
+func (f *gathering) recording() (err error) {
 	for _, v := range f.views {
-		f.limited[v.id] = f.c.threads.limited(v.id)
+		if f.limited[v.id], err = f.c.trace.Limited(v.id); err != nil {
+			return err
+		}
 		r := f.c.header.Report(v.id)
 		if r == nil || r.Throttled == nil || float64(r.Throttled.Stopped) < findings.Least*float64(r.Throttled.Periods) {
 			continue
 		}
-		if f.limited[v.id] == nil {
-			f.limited[v.id] = &cpuLimit{Periods: int(r.Throttled.Stopped)}
-		}
+		f.limited[v.id] = max(f.limited[v.id], int(r.Throttled.Stopped))
 		if !f.c.header.Records(event.Run, v.id) {
 			f.add(findings.Fact{Of: findings.Recording, Is: []string{"throttled"}, Numbers: map[string]float64{
 				"stopped_most": float64(r.Throttled.Stopped), "periods_most": float64(r.Throttled.Periods), "throttled_share": ratio(r.Throttled.Stopped, r.Throttled.Periods)}})
@@ -56,21 +56,24 @@ func (f *gathering) recording() {
 			"rank_most": float64(p.Rank), "launched": float64(p.GraphLaunches), "recorded": float64(p.Recorded), "recorded_share": ratio(p.Recorded, p.GraphLaunches),
 		}})
 	}
+	return nil
 }
 
 // place is a call and the ranges around it, as text.
 type place struct{ call, path string }
 
 // gather returns the facts of a run.
-func (c *Watch) gather(rep *Report, views []*view, found *evidence) []findings.Fact {
+func (c *Watch) gather(rep *Report, views []*view, found *evidence) ([]findings.Fact, error) {
 	f := &gathering{
 		c: c, rep: rep, views: views, found: found, kinds: map[*view][]step.Kind{},
-		idleIn: map[place]int64{}, sources: map[string]string{}, limited: map[int32]*cpuLimit{}, called: map[place]tally{},
+		idleIn: map[place]int64{}, sources: map[string]string{}, limited: map[int32]int{}, called: map[place]tally{},
 	}
 	for _, v := range views {
 		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
 	}
-	f.recording()
+	if err := f.recording(); err != nil {
+		return nil, err
+	}
 	after := f.tally()
 	f.samples()
 	f.idle(f.pauses())
@@ -81,7 +84,7 @@ func (c *Watch) gather(rep *Report, views []*view, found *evidence) []findings.F
 	f.straggler()
 	f.list = append(f.list, f.sampled...)
 	f.threads()
-	return f.list
+	return f.list, nil
 }
 
 // add adds a fact.
@@ -149,7 +152,7 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	}
 	if why.Lost() {
 		is = append(is, "lost")
-		if f.limited[v.id] != nil {
+		if f.limited[v.id] > 0 {
 			is = append(is, "limited")
 		}
 	}
@@ -181,18 +184,14 @@ var (
 
 // spot adds the fact of some idle time.
 func (f *gathering) spot(s *spot, ns int64) {
-	why := s.why
-	if name, ok := strings.CutPrefix(why, "os:"); ok {
-		why = "os:" + cudaname.ClassOS(name)
-	}
 	one := findings.Fact{
-		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), "why:"+why), Call: s.call, Path: s.path,
+		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), findings.IsWhy(s.why)), Call: s.call, Path: s.path,
 		Numbers: map[string]float64{"idle_us": us(ns)}, Names: map[string]string{},
 	}
 	if s.rank >= 0 {
 		one.Rank = &s.rank
 	}
-	if strings.HasPrefix(why, "in:") {
+	if strings.HasPrefix(s.why, "in:") {
 		one.Numbers["unseen_idle_us"] = us(ns)
 	}
 	if all := f.rep.Idle.Meanwhile; len(all) > 0 {
@@ -202,13 +201,8 @@ func (f *gathering) spot(s *spot, ns int64) {
 		f.holding(&one)
 	}
 	if slices.Contains(one.Is, "limited") {
-		for _, l := range f.limited {
-			if l != nil {
-				one.Numbers["periods_most"] = max(one.Numbers["periods_most"], float64(l.Periods))
-				if l.Threads > 0 {
-					one.Numbers["stopped_most"] = max(one.Numbers["stopped_most"], float64(l.Threads))
-				}
-			}
+		for _, times := range f.limited {
+			one.Numbers["periods_most"] = max(one.Numbers["periods_most"], float64(times))
 		}
 	}
 	if slices.Contains(one.Is, "graph_launch") {
@@ -219,7 +213,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 		}
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
-		f.placed(&one)
+		f.moved(&one)
 		for _, c := range f.rep.Idle.Causes {
 			if c.Cause == idle.GIL.String() { // of the waits for the interpreter lock those for a free one
 				one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
@@ -242,28 +236,24 @@ func causeOf(s *spot) string {
 }
 
 // operation returns the cause of idle time that is something which a host thread does, as opposed
-// to what it waits for, to what nothing is known of, and to ranges around one with more of it; an
-// outermost range, which may be the whole step, has to have more than all of those inside.
+// to what it waits for, to what nothing is known of, and to ranges of whose idle time most is in others
+// inside: those are of many operations.
 func (f *gathering) operation(s *spot) *Cause {
 	name := causeOf(s)
 	switch s.cause {
 	case idle.Host:
-		own, all, inside := int64(0), int64(0), map[string]int64{} // by the range next to it
+		own, inside := int64(0), int64(0)
 		for _, c := range f.rep.Idle.Causes {
 			for _, at := range c.Sites {
-				if below, ok := strings.CutPrefix(at.Path, s.path+" > "); ok {
-					child, _, _ := strings.Cut(below, " > ")
-					inside[child] += at.Ns
-					all += at.Ns
-				} else if at.Path == s.path {
+				if at.Path == s.path {
 					own += at.Ns
+				} else if strings.HasPrefix(at.Path, s.path+" > ") {
+					inside += at.Ns
 				}
 			}
 		}
-		for _, ns := range inside {
-			if ns > own || own < all && !strings.Contains(s.path, " > ") {
-				return nil
-			}
+		if own < inside {
+			return nil
 		}
 	case idle.Launch, idle.Memop, idle.Alloc, idle.API, idle.Untraced:
 	default:
@@ -342,9 +332,9 @@ func (w who) compare(o who) int {
 func (f *gathering) holding(one *findings.Fact) {
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
 	c := &f.rep.Idle.Causes[k]
-	var waits, lost int64
+	waits := int64(0)
 	for _, h := range c.Holders {
-		waits, lost = waits+h.waits, lost+h.lost
+		waits += h.waits
 	}
 	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(c.Cause), "move that thread's work to a process of its own")
 	k = slices.IndexFunc(c.Holders, func(h Holder) bool { return h.Thread != nil })
@@ -366,30 +356,19 @@ func (f *gathering) holding(one *findings.Fact) {
 		}
 	}
 	one.Numbers["held_share"] = ratio(held, c.Ns)
-	switch {
-	case 2*waits >= c.Ns:
+	if 2*waits >= c.Ns {
 		one.Numbers["blocked_share"], one.Names["remedy"] = ratio(waits, c.Ns), "release the lock around that blocking call"
-	case 2*lost >= c.Ns:
-		one.Numbers["off_share"], one.Names["remedy"] = ratio(lost, c.Ns), "give each thread a CPU of its own"
 	}
 }
 
-// placed says how often launching threads changed their CPU, and who ran on the one they had lost.
-func (f *gathering) placed(one *findings.Fact) {
+// moved says how often launching threads changed their CPU.
+func (f *gathering) moved(one *findings.Fact) {
 	moves := 0.0
 	for _, p := range f.rep.Idle.Placement {
 		moves += float64(p.Migrations)
 	}
 	if steps := f.rep.Idle.Steps; steps > 0 && moves > 0 {
 		one.Numbers["moves_most"] = moves / float64(steps)
-	}
-	names, alone := f.rep.Idle.lost.named()
-	if names != "" {
-		one.Names["ran_there"] = names
-	}
-	if alone >= minBesideShare {
-		one.Numbers["alone_share"] = alone
-		one.Names["look"] = "To see who is there, record with --sample=system-wide --cpuctxsw=system-wide. If nobody is, the thread was in a page fault or an untraced wait such as sem_clockwait"
 	}
 }
 
@@ -564,7 +543,7 @@ func (f *gathering) samples() {
 		one := findings.Fact{Of: findings.Samples, Is: []string{family.Family}, Names: map[string]string{}, Numbers: map[string]float64{
 			"idle_us": family.Us, "low_us": low, "high_us": family.High * r.SampledUs, "low_share": low / total, "share": family.Share * r.SampledUs / max(r.Us, 1e-9),
 		}}
-		if !findings.Known(&one) {
+		if findings.Recognised(&one) == nil {
 			continue
 		}
 		for k := range f.rep.Idle.Causes {

@@ -12,6 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -32,19 +33,12 @@ func (f *gathering) steps() {
 		one.Numbers["eager"], one.Numbers["steps"], one.Numbers["eager_share"] = float64(eager), float64(gen.steps), float64(eager)/float64(gen.steps)
 		f.add(one)
 	}
-	compiles, one := findings.StepSet{}, findings.Fact{Of: findings.Steps, Is: []string{"compiles"}, Numbers: map[string]float64{}}
-	spans, tried := int32(0), int32(0)
+	compiles, one := findings.StepSet{}, findings.Fact{Of: findings.Steps, Is: []string{"compiles"}}
 	for _, v := range f.views {
 		for k, kind := range f.kinds[v] {
 			if kind.Compiles {
 				compiles.Add(v.id, v.from+k)
-				spans, tried = spans+v.walk.Steps.At(v.from+k).Work.Compiles, max(tried, kind.Tried)
 			}
-		}
-	}
-	for name, n := range map[string]int32{"spans": spans, "tried_most": tried} {
-		if n > 0 {
-			one.Numbers[name] = float64(n)
 		}
 	}
 	n := int64(compiles.Len())
@@ -183,7 +177,7 @@ func (f *gathering) capturable(phase event.Phase) string {
 // steps of a phase, or with noPhase in the trace. A place that launches others, too, launches
 // these still.
 func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
-	can, all := map[string]int64{}, map[string]int64{}
+	can, all, idle := map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
 		for b := range v.eachBin() {
 			for at, n := range b.eager {
@@ -197,22 +191,15 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 			}
 		}
 	}
-	calls := map[string]bool{}
-	for at := range f.idleIn {
+	for at, ns := range f.idleIn {
 		if cudaname.ClassAPI(at.call) == cudaname.Launch {
-			calls[at.call] = true
+			idle[at.path] += ns
 		}
 	}
-	for path, n := range can {
-		for call := range calls {
-			fact := one
-			fact.Call, fact.Path = call, path
-			fact.Numbers = map[string]float64{"rest": 1 - float64(n)/float64(all[path]), "idle_us": us(f.idleIn[place{call, path}])}
-			if len(f.list) == 0 || f.list[len(f.list)-1].Path != path || f.list[len(f.list)-1].Of != findings.Kernels {
-				fact.Numbers["kernels_per_step"] = float64(n) / steps
-			}
-			f.add(fact)
-		}
+	for _, path := range slices.Sorted(maps.Keys(can)) {
+		one.Path = path
+		one.Numbers = map[string]float64{"rest": 1 - float64(can[path])/float64(all[path]), "idle_us": us(idle[path]), "kernels_per_step": float64(can[path]) / steps}
+		f.add(one)
 	}
 }
 
@@ -249,7 +236,7 @@ func (f *gathering) pauses() map[string]bool {
 		paused[cause.Cause] += cause.Us
 		one := findings.Fact{Of: findings.Steps, Is: []string{"pause"}, Steps: steps, Call: cause.Cause, Names: map[string]string{},
 			Numbers: map[string]float64{"pause_us_most": g.IdleUs, "typical_us_most": usual, "cause_share": cause.Us / g.IdleUs}}
-		f.inPause(&one, &g)
+		f.inPause(&one, cause.Cause)
 		f.add(one)
 	}
 	for _, c := range f.rep.Idle.Causes {
@@ -260,65 +247,58 @@ func (f *gathering) pauses() map[string]bool {
 	return whole
 }
 
-// usualStep is how long half of the steps take at most, in us.
+// usualStep is the median period of the steps, us.
 func usualStep(views []*view) float64 {
-	var all []int64
+	var all []float64
 	for _, v := range views {
 		for _, s := range v.counted() {
-			all = append(all, s.Period())
+			all = append(all, us(s.Period()))
 		}
 	}
-	if slices.Sort(all); len(all) == 0 {
-		return 0
-	}
-	return us(all[(len(all)-1)/2])
+	slices.Sort(all)
+	return stat.Quantile(all, 0.5)
 }
 
-// inPause says what the host did in a pause, for the most part, and what to do about it.
-func (f *gathering) inPause(one *findings.Fact, g *TopGap) {
-	cause, call := g.Causes[0].Cause, ""
+// inPause says what the host did in pauses, for the most part, and what to do about it: why it did not go
+// on, or what samples show that it ran, go before where it was.
+func (f *gathering) inPause(one *findings.Fact, cause string) {
+	one.Names["what"], one.Names["remedy"] = cause, "find out what the host did then"
 	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause })
 	if k < 0 {
-		one.Names["what"], one.Names["remedy"] = cause, "find out what the host did then"
 		return
 	}
-	c := &f.rep.Idle.Causes[k]
+	c, call := &f.rep.Idle.Causes[k], ""
 	if len(c.Sites) > 0 {
 		call = c.Sites[0].Site
 	}
 	does, remedy := f.doing(cause, call)
 	one.Names["what"], one.Names["remedy"] = "the launching thread "+does, remedy
-	if family, share := f.found.during(g); share > 0.5 {
-		ran := findings.Fact{Of: findings.Samples, Is: []string{family.String()}, Numbers: map[string]float64{"low_share": share}}
-		if text := findings.Does(&ran); text != "" {
-			if name, ok := strings.CutPrefix(cause, hostPrefix); ok {
-				text += " in " + name
-			}
-			one.Names["what"], one.Names["remedy"] = "launching threads "+text+", according to CPU samples", findings.Treatment(&ran)
-		}
-	}
-	if phrase := findings.Phrase(mostly(c)); phrase != "" {
-		if name, ok := strings.CutPrefix(cause, hostPrefix); ok {
-			one.Names["what"] = "launching threads " + phrase + " in " + name
-		} else {
-			one.Names["why"] = phrase
-		}
-		if e := findings.TreatmentOf(mostly(c)); e != nil && !strings.Contains(e.Do, "{") {
-			one.Names["remedy"] = e.Do
-		}
-	}
-	switch {
+	name, inRange := strings.CutPrefix(cause, hostPrefix)
+	switch does, remedy := c.mostly(); {
 	case cause == idle.GIL.String():
 		f.holding(one)
 	case cudaname.EffectOf(call)&cudaname.LoadsCode != 0:
 		one.Names["what"], one.Names["remedy"] = "code is compiled or loaded in "+call, "warm up this code before requests come, or load it eagerly (CUDA_MODULE_LOADING=EAGER)"
+	case does != "" && inRange:
+		one.Names["what"], one.Names["remedy"] = "launching threads "+does+" in "+name, cmp.Or(remedy, one.Names["remedy"])
 	}
 }
 
-// mostly is why launching threads did not go on in half of the time of a cause, "" where they did.
-func mostly(c *Cause) string {
-	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns && c.Why[0].Why != idle.Running.String() {
-		return c.Why[0].Why
+// mostly says what launching threads do in half of the time of a cause, and what to do about it: why
+// they do not go on, or the functions that they run; "" where neither is known.
+func (c *Cause) mostly() (does, remedy string) {
+	if len(c.Why) == 0 || 2*c.Why[0].Ns < c.Ns {
+		return "", ""
 	}
-	return ""
+	why := &c.Why[0]
+	if why.Why != idle.Running.String() {
+		return findings.Phrase(why.Why), findings.TreatmentOf(why.Why).Advice()
+	}
+	if len(why.Families) > 0 && why.Families[0].Share > 0.5 {
+		ran := findings.Fact{Of: findings.Samples, Is: []string{why.Families[0].Family}, Numbers: map[string]float64{"low_share": why.Families[0].Low}}
+		if e := findings.Recognised(&ran); e != nil {
+			return e.What, e.Advice()
+		}
+	}
+	return "", ""
 }

@@ -69,41 +69,6 @@ func (p *pool) add(f *found) {
 	p.counts = append(p.counts, f.drawn)
 }
 
-// during returns what family of functions a launching thread ran for most of a pause, by the samples
-// in it alone: how samples come elsewhere says nothing of a time that was sampled throughout. The
-// share is the mean of those in its tenths, of which one without samples has none.
-func (e *evidence) during(g *TopGap) (most event.Class, share float64) {
-	const parts = 10
-	from, length := g.StartNs, int64(g.GapUs*1e3)
-	var families [parts]map[event.Class]float64
-	all, samples := [parts]float64{}, 0
-	for of, f := range e.strata {
-		if of.rank != g.Rank || e.sites.CauseName(of.key) != g.Causes[0].Cause {
-			continue
-		}
-		for _, s := range f.samples {
-			if from <= s.At && s.At < from+length {
-				part := (s.At - from) * parts / length
-				if families[part] == nil {
-					families[part] = map[event.Class]float64{}
-				}
-				families[part][s.Family]++
-				all[part]++
-				samples++
-			}
-		}
-	}
-	shares := map[event.Class]float64{}
-	for part, of := range families {
-		for family, n := range of {
-			if shares[family] += n / all[part] / parts; shares[family] > share && samples >= minSamples {
-				most, share = family, shares[family]
-			}
-		}
-	}
-	return most, share
-}
-
 // maxBursts is by how many times the number of samples in a stretch may vary more than
 // chance has it. Above that a sampler was off for times of which nobody knows what ran in
 // them: intervals would hold for the rest alone.

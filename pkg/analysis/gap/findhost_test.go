@@ -175,13 +175,11 @@ func TestOffForTheLock(t *testing.T) {
 }
 
 // TestHolderOff has thread 2 hold the interpreter lock for the 400 us of each step in which
-// the launching thread waits for it, in two pieces, and be off its CPU in the second: it waits
-// in a call that may wait, and in others it has lost its CPU.
+// the launching thread waits for it, in two pieces, and be off its CPU in the second: it is blocked
+// in a call that may wait, and not in others.
 func TestHolderOff(t *testing.T) {
 	for call, want := range map[string]string{
-		"":                    "The holder has no CPU for 75.7 % of that time",
-		"pthread_cond_signal": "The holder has no CPU for 75.7 % of that time",
-		"pthread_cond_wait":   "The holder itself is blocked for 75.7 % of that time",
+		"": "", "pthread_cond_signal": "", "pthread_cond_wait": "The holder itself is blocked for 75.7 % of that time",
 	} {
 		e := &engine{now: 1_000}
 		from := e.now
@@ -206,7 +204,7 @@ func TestHolderOff(t *testing.T) {
 		e.rows = append(e.rows, hostRow(event.Run, from, e.now, "", -1, 3), hostRow(event.OS, 0, 1, "read", event.OSFile, -1))
 		eventtest.Sort(e.rows)
 		f := has(e.report(t), "GIL_CONTENTION")
-		if f == nil || !strings.Contains(f.Text, "For 100.0 % of that time thread 2 (rank 0) holds it") || !strings.Contains(f.Text, want) || strings.Count(f.Text, "The holder") != 1 || strings.Contains(f.Text, "do less") {
+		if f == nil || !strings.Contains(f.Text, "For 100.0 % of that time thread 2 (rank 0) holds it") || !strings.Contains(f.Text, want) || want == "" && strings.Contains(f.Text, "The holder itself") || strings.Contains(f.Text, "do less") {
 			t.Errorf("%q: %+v", call, f)
 		}
 	}

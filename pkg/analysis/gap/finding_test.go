@@ -486,7 +486,7 @@ func TestBurst(t *testing.T) {
 			t.Errorf("eager layers: %s", f.Text)
 		case burst && f == nil:
 			t.Error("no finding of the burst")
-		case burst && (!strings.Contains(f.Text, "step 12 of rank 0") || !strings.Contains(f.Text, "600 kernels")):
+		case burst && !strings.Contains(f.Text, "step 12 of rank 0"):
 			t.Error(f.Text)
 		}
 	}

@@ -73,7 +73,6 @@ type Watch struct {
 
 	wholeTrace bool // the window is that of the trace
 	stepped    bool // the stream has steps
-	compared   bool // and ranks to compare
 	phased     bool // and phases
 	matching
 
@@ -148,8 +147,7 @@ func NewWatch(h *event.Header, opt Options) *Watch {
 	// Ranks may wait for the one that fetches requests where all are of one report: clocks of several
 	// are not the same to the microsecond.
 	c.canFollow = len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0
-	c.compared = c.stepped && h.NumRanks() > 1
-	c.collective = c.compared || c.stepped && h.ClassRows(event.Allreduce) > 0
+	c.collective = c.stepped && (h.NumRanks() > 1 || h.ClassRows(event.Allreduce) > 0)
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	return c
 }

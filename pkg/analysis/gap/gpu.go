@@ -75,7 +75,7 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 			if class < 0 || class > event.Other {
 				class = event.Other
 			}
-			r.own[class] += a.End - a.Start
+			r.now.own[class] += a.End - a.Start
 		}
 	}
 	if r.c.collective {

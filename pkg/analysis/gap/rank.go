@@ -7,7 +7,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/layer"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
-	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 const (
@@ -28,9 +27,7 @@ type rank struct {
 	at   step.Slice // the slice under way
 
 	binned
-	own   kernelTime // of the last step, where ranks are compared
-	began int64      // of the segment under way: when
-	kept  *spill.Log // these of each step, as walk.Steps
+	began int64 // of the segment under way: when
 
 	activity activity // of the row under way
 
@@ -75,14 +72,13 @@ type layers struct{ steady, context layer.Keeper }
 // newRank begins a rank, when its first row comes.
 // What only a comparison of ranks asks for, or an answer per step, is not kept without.
 func newRank(c *Watch, id int32) *rank {
-	r := &rank{c: c, id: id, kept: c.store.NewLog(numStepColumns, 0)}
+	r := &rank{c: c, id: id}
 	for k := range 4 { // the bins of no step, see binOf
 		r.bins = append(r.bins, &bin{scope: scope{int32(outside - k>>1), noPhase, k&1 == 1}})
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
 		Rank: id, BusyAll: c.opt.BusyAll, Method: c.method, Markers: c.markers, MaxStates: maxStates, GPUs: c.header.GPUs(id),
 		Why: true, Stacks: true, Waits: c.header.Rows(event.Run) > 0, OSCalls: c.header.Records(event.OS, id), Store: c.store,
-		HostTime: c.compared,
 	})
 	r.walk = step.NewWalker(c.header, id, step.WalkOptions{Trace: true, BusyAll: c.opt.BusyAll, Work: true}, r)
 	return r
@@ -140,7 +136,6 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	if k == 0 { // what was launched before counts for no step
 		r.marked = false
 	}
-	r.own = kernelTime{}
 	r.idle.Step(s.Start, s.End)
 	seg := &r.layers[s.Segment]
 	if s.Ctx > 0 {
@@ -165,9 +160,6 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 		r.dropPending()
 	}
 	r.settle(k, of)
-	if r.c.compared {
-		r.kept.Add(int64(k), r.own[:]...)
-	}
 	r.marked = false
 	r.sample.End()
 }
@@ -220,7 +212,6 @@ func (r *rank) seal() {
 		r.sample.EndTrace(&r.whole.steady)
 	}
 	r.idle.Close()
-	r.kept.Seal()
 	for _, d := range r.gpus {
 		if d.collectives != nil {
 			d.collectives.Seal()

@@ -47,6 +47,7 @@ type Report struct {
 	Quota string `json:"-"`
 
 	reason string // why there is nothing to say, "" where there is something
+	single bool   // there is one step, which cannot tell what a change brings
 }
 
 // Idle is the idle time of all GPUs in the window and what it went to.
@@ -83,8 +84,6 @@ type Idle struct {
 	Placement []Placement `json:"placement"`
 	Phases    []PhaseIdle `json:"phases"`          // of the steps, empty without phases
 	PerStep   []StepIdle  `json:"steps,omitempty"` // where they were asked for
-
-	lost lostCPUs // who ran where launching threads had lost their CPUs
 }
 
 // Part is a part of a time. The parts add up to the whole, in ns.
@@ -148,8 +147,8 @@ type Holder struct {
 	Ns    int64   `json:"ns"` // over all GPUs
 	Us    float64 `json:"us"` // the same
 
-	// Of Ns, in which it waits for the GPU or for others, and in which it had lost its CPU.
-	waits, lost int64
+	waits int64 // of Ns, in which it waits for the GPU or for others
+	of    who
 }
 
 // Site is where a cause of idle time arose.

@@ -29,31 +29,6 @@ func watch(t *testing.T, change func(*sim.Config)) *threadWatch {
 	return w
 }
 
-// A limit on CPU time is found, with the threads that it stops, and nothing else that takes
-// threads off their CPU is one.
-func TestLimited(t *testing.T) {
-	testrun.Whole(t)
-	for _, kind := range sim.HostCauses {
-		for _, us := range []float64{3000, 25_000} {
-			w := watch(t, func(c *sim.Config) {
-				c.Why = sim.HostCause{Kind: kind, US: us}
-				if kind == "quota" {
-					c.Steps = 400 // it takes some periods
-				}
-			})
-			for rank := range int32(2) {
-				l := w.limited(rank)
-				if (l != nil) != (kind == "quota") {
-					t.Errorf("%s, %.0f us, rank %d: %+v", kind, us, rank, l)
-				}
-				if l != nil && (rank == 0 && l.Threads != 3 || l.Periods < 5) {
-					t.Errorf("rank %d: %d threads, %d periods", rank, l.Threads, l.Periods)
-				}
-			}
-		}
-	}
-}
-
 // Threads with a whole core's work are told from those with less, from those that spin, and from
 // those that launch.
 func TestBusy(t *testing.T) {
@@ -74,28 +49,5 @@ func TestBusy(t *testing.T) {
 	}
 	if want := []string{"spins in sched_yield", "works", "works elsewhere"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v: %+v", got, want, w.busy())
-	}
-}
-
-// In recordings of a real kernel a limit is told from threads that have to share their CPUs
-// (testdata/cpu).
-func TestLimitedRecorded(t *testing.T) {
-	for name, want := range map[string]bool{"quota": true, "contended": false} {
-		src, err := nsys.Open([]string{testrun.Inflated(t, "../../../testdata/cpu/"+name+".sqlite.gz")}, nsys.Options{Host: []event.Kind{event.OS, event.Run}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer src.Close()
-		w := newThreadWatch(src.Header(), spill.NewStore(1<<20))
-		if err := event.Each(src, func(b *event.Batch) error { w.Add(b); return nil }); err != nil {
-			t.Fatal(err)
-		}
-		l := w.limited(noRank)
-		if (l != nil) != want {
-			t.Errorf("%s: %+v", name, l)
-		}
-		if l != nil && (l.Periods < 41 || l.Periods > 45) { // the kernel counted 45, in 41 of which it stopped threads
-			t.Errorf("%s: %d periods", name, l.Periods)
-		}
 	}
 }

@@ -18,7 +18,6 @@ type view struct {
 	steps    int64   // how many these are
 	only     int32   // the segment that they are of, -1: all
 	total    []total // the idle time in the window
-	unplaced bool    // it is not known of nearly all runs on which CPU they were
 }
 
 // views returns the ranks that have a window, in order.

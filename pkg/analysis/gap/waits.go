@@ -77,11 +77,11 @@ type waitPart struct {
 }
 
 // newWaits returns those of lanes, each of a rank, of which nothing was seen.
-func newWaits(of []*compared) *waitSums {
+func newWaits(of []*view) *waitSums {
 	w := &waitSums{ranks: make([]*waiting, len(of)), parts: map[waitPart]int64{}}
 	for k, v := range of {
 		if len(v.gpus) == 1 {
-			w.ranks[k] = &waiting{view: v.view, steps: make([]int64, v.walk.Steps.Len()), near: step.NewCursor(&v.walk.Steps)}
+			w.ranks[k] = &waiting{view: v, steps: make([]int64, v.walk.Steps.Len()), near: step.NewCursor(&v.walk.Steps)}
 		}
 	}
 	return w

@@ -48,39 +48,3 @@ func TestAllAppeared(t *testing.T) {
 		t.Errorf("only %v", want)
 	}
 }
-
-// A thread that launches for the first time in a slice has spent no more in it than it lasted:
-// what it did before is of no slice.
-func TestHostTimeOfLateLauncher(t *testing.T) {
-	load := eventtest.New(event.NVTX, 0, 0, 1000, "load")
-	launch := eventtest.New(event.API, 0, 1050, 1060, "cudaLaunchKernel")
-	work := eventtest.New(event.NVTX, 0, 1020, 1050, "prepare")
-	load.Thread, work.Thread, launch.Thread, launch.Class = 1, 1, 1, event.Launch
-	rows := []eventtest.Row{load, work, launch}
-	sites := NewSites()
-	r := NewRank(sites, Options{Store: spill.NewStore(1 << 20), HostTime: true})
-	r.Cut(0, true)
-	next, slice := 0, 0
-	src := eventtest.Source(eventtest.Header(rows), rows, 1)
-	if err := event.Each(src, func(b *event.Batch) error {
-		if next++; next == 2 {
-			slice = r.Cut(1010, true)
-		}
-		r.Observe(b, 0, b.Len)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	r.Cut(1100, true)
-	r.Close()
-	got := map[string]int64{}
-	r.EachHostTime(func(s Sample) {
-		if s.Slice == slice {
-			got[sites.CauseName(s.Key)] += s.Ns
-		}
-	})
-	want := map[string]int64{"untraced": 50, "host:prepare": 30, "launch": 10}
-	if !maps.Equal(got, want) {
-		t.Errorf("the slice of 90 ns: %v, want %v", got, want)
-	}
-}

@@ -11,10 +11,10 @@ type cpuRun struct {
 	cpu        int32
 }
 
-// company is when launching threads wait for others, or have lost their CPUs.
+// company is when launching threads wait for others.
 type company struct {
 	ledger *ledger
-	spans  *spill.Log // by slice; nil where nobody asks
+	waits  *spill.Log // by slice; nil where nobody asks
 }
 
 // maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
@@ -61,47 +61,37 @@ func (h *hostThread) wake() {
 	h.quiet, h.early = false, nil
 }
 
-// The columns of spans.
+// The columns of waits.
 const (
-	spanFrom = spill.Payload + iota
-	spanTo
-	spanThread
-	spanLost
-	spanColumns = spanLost + 1 - spill.Payload
+	waitFrom = spill.Payload + iota
+	waitTo
+	waitColumns = waitTo + 1 - spill.Payload
 )
 
-// observe observes that a GPU is idle between two times because a thread has lost its CPU, or else
-// perhaps waits for others.
-func (c *company) observe(from, to, thread int64, why Why, lost bool) {
-	if c.spans == nil || !lost && !why.ForOthers() {
+// observe observes that a GPU is idle between two times because of a thread, which waits for others or
+// does not.
+func (c *company) observe(from, to int64, why Why) {
+	if c.waits == nil || !why.ForOthers() {
 		return
 	}
 	for k := len(c.ledger.slices) - 1; k >= 0 && from < to; k-- {
 		if start := max(from, c.ledger.slices[k].start); start < to {
-			c.spans.Add(int64(k), start, to, thread, int64(b2n(lost)))
+			c.waits.Add(int64(k), start, to)
 			to = start
 		}
 	}
 }
 
-func b2n(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// EachSpan calls f with each time, ns, in which a GPU is idle because a launching thread is blocked
-// until another one does something (in calls of the classes wait, io and join), or because it has
-// lost its CPU: it is off it, in no wait, and not for an interpreter lock that another thread holds
-// or may hold; where the option Waits is set. Those of several GPUs may be the same.
-func (c *company) EachSpan(f func(slice int, thread, from, to int64, lost bool)) {
-	if c.spans == nil {
+// EachWait calls f with each time, ns, in which a GPU is idle because a launching thread is blocked
+// until another one does something (in calls of the classes wait, io and join), where the option
+// Waits is set. Those of several GPUs may be the same.
+func (c *company) EachWait(f func(slice int, from, to int64)) {
+	if c.waits == nil {
 		return
 	}
-	c.spans.Each(spill.Columns(spanFrom, spanTo, spanThread, spanLost), func(rows spill.Rows) {
+	c.waits.Each(spill.Columns(waitFrom, waitTo), func(rows spill.Rows) {
 		for i, slice := range rows[spill.Key] {
-			f(int(slice), rows[spanThread][i], rows[spanFrom][i], rows[spanTo][i], rows[spanLost][i] == 1)
+			f(int(slice), rows[waitFrom][i], rows[waitTo][i])
 		}
 	})
 }

@@ -36,8 +36,7 @@
 // nobody asks. Where a thread waits for the interpreter lock its key says who holds it, and
 // what that thread does ([Sites.Holder]).
 //
-// With the option Waits it is also known when launching threads waited for others
-// and when they had lost their CPUs ([Rank.EachSpan]).
+// With the option Waits it is also known when launching threads waited for others ([Rank.EachWait]).
 //
 // # In-step and inter-step
 //

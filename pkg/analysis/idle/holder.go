@@ -35,17 +35,14 @@ func (r *Rank) Free(k Key) bool {
 }
 
 // creditState credits the time between from and to to the state of a thread, and where
-// that waits for the interpreter lock, to who holds it. Who waits for a lock that another one
-// holds, or may hold, has lost no CPU.
+// that waits for the interpreter lock, to who holds it.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
-	if !r.opt.Why || cause != GIL {
-		r.company.observe(from, to, waiting.id, why, why.Lost())
+	if r.company.observe(from, to, why); !r.opt.Why || cause != GIL {
 		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
 	for from < to {
 		by, end := r.locks.holder(from, to, waiting)
-		r.company.observe(from, end, waiting.id, why, by == nil && r.locks.held && why == Descheduled) // as Free
 		if by == nil {
 			r.credit(from, end, r.sites.held(key, nobody), g)
 			from = end

@@ -2,13 +2,13 @@ package idle
 
 // hosts are the threads of the rank's process.
 type hosts struct {
-	divide  func(State, Why) State // nil where nobody asks why they do not go on
-	calls   bool                   // of the system's libraries were recorded
-	threads []*hostThread
-	byID    map[int64]*hostThread
-	last    *hostThread    // of the last host row
-	before  *hostThread    // the last other one
-	numbers []threadNumber // at the end
+	divide    func(State, Why) State // nil where nobody asks why they do not go on
+	calls     bool                   // of the system's libraries were recorded
+	threads   []*hostThread
+	byID      map[int64]*hostThread
+	last      *hostThread // of the last host row
+	before    *hostThread // the last other one
+	launching []int64     // at the end: the ids of those that launched
 }
 
 // hostThread is a thread of the rank's process.
@@ -27,12 +27,6 @@ type hostThread struct {
 
 	samples stackList // in the order of their start, as called
 	called  stackList // stacks of calls
-}
-
-// threadNumber is what is left of a thread after the end.
-type threadNumber struct {
-	id       int64
-	launches bool
 }
 
 // hostThread returns the thread with the given number, of which a row starts at t that is
@@ -69,14 +63,7 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 }
 
 // Launching are the ids of the threads that have launched GPU work, at the end.
-func (s *hosts) Launching() (ids []int64) {
-	for _, n := range s.numbers {
-		if n.launches {
-			ids = append(ids, n.id)
-		}
-	}
-	return ids
-}
+func (s *hosts) Launching() []int64 { return s.launching }
 
 // numStates is how many states of the rank's threads are kept.
 func (s *hosts) numStates() (n int) {
@@ -84,25 +71,4 @@ func (s *hosts) numStates() (n int) {
 		n += h.Len()
 	}
 	return n
-}
-
-// keepTime keeps what the launching threads did in the open slice, k, that ends at a time.
-func (s *hosts) keepTime(l *ledger, k int32, at int64) {
-	for _, h := range s.threads {
-		if h.quiet {
-			continue
-		}
-		if at < Never {
-			h.Advance(at)
-		}
-		if !h.launches { // not yet: should it do later, this is of no slice
-			h.Spent(nil)
-			continue
-		}
-		h.Spent(func(state State, ns int64) {
-			if l.slices[k].kept {
-				l.host.add(attribution{k, Key(state).code(false), ns, none})
-			}
-		})
-	}
 }

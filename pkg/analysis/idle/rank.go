@@ -26,10 +26,8 @@ type Options struct {
 	Why, OSCalls bool
 	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
 	Stacks bool
-	// Waits keeps, with Why, when launching threads waited for others, and had lost their CPUs.
+	// Waits keeps, with Why, when launching threads waited for others.
 	Waits bool
-	// HostTime keeps what launching threads did in each slice.
-	HostTime bool
 	// GPUs is how many GPUs run the rank's kernels and graph replays at most, 0 where nobody knows.
 	// Once so many have appeared, no gap reaches back beyond those that are open.
 	GPUs int
@@ -76,11 +74,11 @@ func Kept(s *spill.Store) error {
 
 // NewRank returns a rank of which nothing was observed.
 func NewRank(sites *Sites, opt Options) *Rank {
-	r := &Rank{ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: log{opt.Store.NewLog(logColumns, 0)}, host: log{opt.Store.NewLog(logColumns, 0)}}, hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
+	r := &Rank{ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: log{opt.Store.NewLog(logColumns, 0)}}, hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
 	r.edges.rows = r.edges.longest || opt.Method == "graph"
 	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
-		r.company.spans = opt.Store.NewLog(spanColumns, 0)
+		r.company.waits = opt.Store.NewLog(waitColumns, 0)
 	}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
@@ -222,11 +220,13 @@ func (r *Rank) Close() {
 	}
 	r.ledger.seal()
 	for _, h := range r.threads {
-		r.numbers = append(r.numbers, threadNumber{h.id, h.launches})
+		if h.launches {
+			r.launching = append(r.launching, h.id)
+		}
 	}
-	r.hosts = hosts{numbers: r.numbers}
-	if r.company.spans != nil {
-		r.company.spans.Seal()
+	r.hosts = hosts{launching: r.launching}
+	if r.company.waits != nil {
+		r.company.waits.Seal()
 	}
 	r.gap, r.locks.holds, r.edges = nil, nil, edges{}
 }

@@ -17,9 +17,7 @@ type Sites struct {
 	ids   map[site]int32
 	cache [1024]cached
 
-	holders   []Holder // of the interpreter lock
-	holderIDs map[Holder]int32
-	waiting   []bool // by number in Calls: such a call may wait
+	waiting []bool // by number in Calls: such a call may wait
 }
 
 // site is a path of ranges that ends in one, a call in a path, the kernel that ended a gap, or a
@@ -29,7 +27,7 @@ type site struct {
 	cause        Cause // Host for a range
 	parent, name int32 // the path around it and its name; of a part what that is of, and -1; -1 for none
 	why          Why
-	holder       int32 // 1 and its number, 0 for none
+	holder       Holder // the zero value for none
 }
 
 // cached is a site that was looked up before, and its number plus one.
@@ -43,12 +41,12 @@ const maxSites = 1 << 17
 
 // NewSites returns sites of which there are none yet.
 func NewSites() *Sites {
-	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false), ids: map[site]int32{}, holderIDs: map[Holder]int32{}}
+	return &Sites{Ranges: NewNames(true), Names: NewNames(false), Calls: NewNames(false), ids: map[site]int32{}}
 }
 
 // number returns the number of a site.
 func (s *Sites) number(of site) int32 {
-	h := (uint32(of.parent)*0x9e3779b1 ^ uint32(of.name) ^ uint32(of.why)<<8 ^ uint32(of.holder)<<16 ^ uint32(of.cause)<<24) * 0x85ebca6b
+	h := (uint32(of.parent)*0x9e3779b1 ^ uint32(of.name) ^ uint32(of.why)<<8 ^ uint32(of.holder.Thread)<<16 ^ uint32(of.holder.Doing)<<4 ^ uint32(of.cause)<<24) * 0x85ebca6b
 	c := &s.cache[h>>22]
 	if c.site == of && c.number > 0 { // Fast path: sites repeat.
 		return c.number - 1
@@ -79,12 +77,12 @@ func (s *Sites) Call(cause Cause, path, name int32) Key {
 }
 
 // part returns the key of a part of k.
-func (s *Sites) part(k Key, why Why, holder int32) Key {
+func (s *Sites) part(k Key, why Why, holder Holder) Key {
 	return named + Key(s.number(site{s.Cause(k), int32(max(k-named, -1)), -1, why, holder}))
 }
 
 // divide returns the key of the part of k for which why holds.
-func (s *Sites) divide(k Key, why Why) Key { return s.part(k, why, 0) }
+func (s *Sites) divide(k Key, why Why) Key { return s.part(k, why, Holder{}) }
 
 // at returns the site of a key.
 func (s *Sites) at(k Key) site {
@@ -99,7 +97,7 @@ func (s *Sites) of(part site) Key {
 	switch {
 	case part.parent >= 0:
 		return named + Key(part.parent)
-	case part.holder > 0: // there are too many sites
+	case part.holder != Holder{}: // there are too many sites
 		return s.divide(Key(part.cause), Unknown)
 	}
 	return Key(part.cause)
@@ -108,7 +106,7 @@ func (s *Sites) of(part site) Key {
 // WithoutHolder returns the key that k is a part of by who holds the interpreter lock, k
 // itself where it is none.
 func (s *Sites) WithoutHolder(k Key) Key {
-	if one := s.at(k); one.holder > 0 {
+	if one := s.at(k); one.holder != (Holder{}) {
 		return s.of(one)
 	}
 	return k
@@ -140,9 +138,6 @@ type Holder struct {
 	Doing  Key   // divided by why; Key(Untraced) where nobody knows
 }
 
-// maxHolders is how many are told apart.
-const maxHolders = 1 << 16
-
 // nobody stands for a holder that is not known.
 var nobody = Holder{Thread: NoTime, Doing: Key(Untraced)}
 
@@ -155,26 +150,13 @@ var inStack = Holder{Thread: NoTime, Doing: Key(GIL)}
 func (h Holder) InStack() bool { return h == inStack }
 
 // held returns the key of the part of k during which h holds the lock.
-func (s *Sites) held(k Key, h Holder) Key {
-	id, ok := s.holderIDs[h]
-	if !ok {
-		if len(s.holders) >= maxHolders && h != nobody {
-			return s.held(k, nobody)
-		}
-		s.holders = append(s.holders, h)
-		id = int32(len(s.holders))
-		s.holderIDs[h] = id
-	}
-	return s.part(k, None, id)
-}
+func (s *Sites) held(k Key, h Holder) Key { return s.part(k, None, h) }
 
 // Holder returns who holds the interpreter lock in a key of cause GIL, or in one that a stack
 // is known of; ok is false for one that is not divided by that.
 func (s *Sites) Holder(k Key) (h Holder, ok bool) {
-	if one := s.at(k); one.holder > 0 {
-		return s.holders[one.holder-1], true
-	}
-	return h, false
+	h = s.at(k).holder
+	return h, h != Holder{}
 }
 
 // mayWait reports whether a call of the system, by its number in Calls, may wait.

@@ -79,7 +79,6 @@ type ledger struct {
 	slices []slice // the last one is open
 	now    sums    // of the open slice
 	idle   log
-	host   log // what launching threads did
 }
 
 // seal observes the end of all slices.
@@ -88,7 +87,6 @@ func (l *ledger) seal() {
 		l.slices = append(l.slices, slice{start: never})
 	}
 	l.idle.Seal()
-	l.host.Seal()
 	l.now = sums{}
 	l.slices = slices.Clone(l.slices) // without the room that they had to grow
 }
@@ -148,9 +146,6 @@ func (r *Rank) Cut(at int64, kept bool) int {
 // closeSlice keeps what was added up in the open slice.
 func (r *Rank) closeSlice(at int64) {
 	k := int32(len(r.slices) - 1)
-	if r.opt.HostTime {
-		r.hosts.keepTime(&r.ledger, k, at)
-	}
 	r.now.drain(func(c code, ns int64) { r.keep(attribution{k, c, ns, none}) })
 }
 
@@ -167,10 +162,6 @@ func (l *ledger) Bounds(k int) (start, end int64) {
 // time: of gaps that end then or later the part before is tail. The order is the same
 // each time, but no particular one.
 func (l *ledger) Each(windowEnd int64, f func(Sample)) { l.idle.each(windowEnd, f) }
-
-// EachHostTime calls f with the time that launching threads spent in each state in the
-// slices that are kept, where the option HostTime is set.
-func (l *ledger) EachHostTime(f func(Sample)) { l.host.each(Never, f) }
 
 // sliceAt returns the slice that holds a time.
 func (l *ledger) sliceAt(t int64) int {

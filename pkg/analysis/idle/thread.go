@@ -27,10 +27,8 @@ type Thread struct {
 	Host   *HostState
 	Divide func(State, Why) State
 
-	runs    []Run // runs[first:] are kept
-	first   int
-	spent   []int64 // since the last Spent, by state
-	touched []State
+	runs  []Run // runs[first:] are kept
+	first int
 }
 
 // NewThread returns a thread of which nothing is known before time at.
@@ -115,13 +113,6 @@ func (t *Thread) Advance(to int64) {
 			why, until = t.Host.At(t.now, until, in)
 			part = t.Divide(state, why)
 		}
-		for int(state) >= len(t.spent) {
-			t.spent = append(t.spent, make([]int64, max(64, len(t.spent)))...)
-		}
-		if t.spent[state] == 0 {
-			t.touched = append(t.touched, state)
-		}
-		t.spent[state] += until - t.now
 		if n := len(t.runs); n == t.first || t.runs[n-1].State != part {
 			t.runs = append(t.runs, Run{t.now, part})
 		}
@@ -163,18 +154,6 @@ func (t *Thread) outside(limit int64) (State, int64) {
 		t.ranges = t.ranges[:n-1]
 	}
 	return InUntraced, limit
-}
-
-// Spent calls f with the time in each state, undivided, since it was last called, in no
-// order in particular.
-func (t *Thread) Spent(f func(State, int64)) {
-	for _, state := range t.touched {
-		if f != nil {
-			f(state, t.spent[state])
-		}
-		t.spent[state] = 0
-	}
-	t.touched = t.touched[:0]
 }
 
 // Runs returns the runs from the one around time from on, or from the first that

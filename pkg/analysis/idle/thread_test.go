@@ -97,7 +97,6 @@ func TestThread(t *testing.T) {
 		const end = 500
 		h.Advance(end)
 		runs := h.Runs(spots[0].start)
-		spent := map[State]int64{}
 		for i, r := range runs {
 			to := int64(end)
 			if i+1 < len(runs) {
@@ -106,21 +105,11 @@ func TestThread(t *testing.T) {
 					t.Fatalf("seed %d: two runs of state %d in a row", seed, r.State)
 				}
 			}
-			spent[r.State] += to - r.At
 			for now := r.At; now < to; now++ {
 				if want := threadAt(spots, now); r.State != want {
 					t.Fatalf("seed %d: state %d at %d, want %d", seed, r.State, now, want)
 				}
 			}
-		}
-		h.Spent(func(state State, ns int64) {
-			if spent[state] != ns {
-				t.Fatalf("seed %d: %d ns in state %d, want %d", seed, ns, state, spent[state])
-			}
-			delete(spent, state)
-		})
-		if len(spent) > 0 {
-			t.Fatalf("seed %d: no time in states %v", seed, spent)
 		}
 	}
 }
@@ -181,7 +170,6 @@ func BenchmarkThread(b *testing.B) {
 		t += 100
 		if t%100_000 == 0 {
 			h.Forget(t)
-			h.Spent(func(State, int64) {})
 		}
 	}
 	b.ReportMetric(4*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mspans/s")

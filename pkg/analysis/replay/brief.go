@@ -14,6 +14,9 @@ func (r *Report) Brief() *report.Brief {
 	b := &report.Brief{Answer: r.title().String(), Conclusion: "nothing_helps"}
 	best := slices.Clone(r.Scenarios)
 	slices.SortStableFunc(best, func(a, b Prediction) int { return cmp.Compare(b.GainUs, a.GainUs) })
+	if r.Single {
+		b.Conclusion, best = "unclear", nil
+	}
 	for i := range best {
 		p := &best[i]
 		if p.GainUs <= 0 && len(best) > 1 {

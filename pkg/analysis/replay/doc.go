@@ -70,6 +70,13 @@
 // median of what the ranks' launching threads spend in it, in sum and, as far as that allows, in
 // ranges of each name: a rank that is late is so somewhere, mostly where others wait for it.
 //
+// # Steps
+//
+// What a step takes is the mean over all steps of the benchmark segments, as what gaps says per step
+// is: context steps and the last of a segment count, and each phase has figures of its own. (Over steady
+// steps alone a change would bring another figure here than where it is a finding.) One step cannot
+// tell: its figures are given, and no gain leads.
+//
 // # Intervals
 //
 // An interval is that over steps, as much wider as predictions were off on runs whose truth is

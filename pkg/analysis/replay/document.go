@@ -10,7 +10,7 @@ import (
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
-	s.Say("A step takes %s now, the mean of %s.", report.Micros(r.StepUs), report.Counted(r.Steps, "steady step"))
+	s.Say("A step takes %s now, the mean of %s, all of the benchmark window. Gains are means over these, as those of gaps are.", report.Micros(r.StepUs), report.Counted(r.Steps, "rank-step"))
 	for i := range r.Scenarios {
 		if of := r.Scenarios[i].of; of.pair {
 			two := Scenario{Changes: of.Changes}
@@ -36,6 +36,10 @@ func (r *Report) Document() *report.Document {
 func (r *Report) title() report.Text {
 	p := r.best()
 	switch {
+	case r.Single && len(r.Scenarios) == 1:
+		return report.Textf("Cannot tell from one step: it would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
+	case r.Single:
+		return report.Textf("Cannot tell what would help: the run has one whole step")
 	case len(r.Scenarios) == 1:
 		return report.Textf("A step would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
 	case p.GainUs <= 0:

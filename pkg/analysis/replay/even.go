@@ -29,6 +29,34 @@ func newHostTimes(t *Trace) *hostTimes {
 	return nil
 }
 
+// HostTimes returns the host time of a rank's launching threads, us per step of the benchmark segment, by the
+// innermost range, "" for outside of all; nil where the steps are those of one rank.
+func (t *Trace) HostTimes(rank int32) (map[string]float64, error) {
+	p, err := t.predictor()
+	if err != nil || p.learner.spent == nil {
+		return nil, err
+	}
+	sums, n := make([]float64, len(t.names.all)+1), 0.0
+	for _, c := range p.chosen {
+		if c.rank == rank {
+			n++
+			for _, one := range p.learner.spent.steps[c.step] {
+				sums[one.name+1] += float64(one.value)
+			}
+		}
+	}
+	times := map[string]float64{}
+	for code, ns := range sums {
+		switch {
+		case ns > 0 && code == 0:
+			times[""] += ns / n / 1e3
+		case ns > 0:
+			times[t.names.all[code-1].text] += ns / n / 1e3
+		}
+	}
+	return times, nil
+}
+
 // add adds host time of a thread.
 func (h *hostTimes) add(th *thread, d int64) {
 	q := th.process

@@ -48,6 +48,7 @@ type learner struct {
 	free    histograms            // what calls take that wait for nothing, by code of their name
 	alone   map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
 	stops   []stops               // by process
+	called  [][2]int64            // by thread: its call of the system that ends last
 	gaps    histogram             // between kernels of replays
 	graphs  histogram             // what calls that launch graphs take
 	tokens  *tokenWaits
@@ -71,7 +72,17 @@ type site struct{ call, within int32 }
 // newLearner returns a learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
-	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), spent: newHostTimes(t), records: make([]int, len(t.processes)), ages: make([]ages, len(t.threads))}
+	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), called: make([][2]int64, len(t.threads)), spent: newHostTimes(t), records: make([]int, len(t.processes)), ages: make([]ages, len(t.threads))}
+}
+
+// ran notes a stretch of a thread on a CPU, or a call of the system.
+func (l *learner) ran(process int, r *row) {
+	switch call := &l.called[r.place]; {
+	case r.kind == event.Run:
+		l.stops[process].run(r.start, r.end, *call)
+	case r.kind == event.OS && r.end > call[1]:
+		*call = [2]int64{r.start, r.end}
+	}
 }
 
 // launch notes how long a unit took to start that waited for nothing but its call. What was

@@ -72,7 +72,7 @@ func TestPassesOfHostSteps(t *testing.T) {
 
 // An interval holds its estimate, also where steps lost what runs less far ahead.
 func TestIntervalHoldsEstimate(t *testing.T) {
-	p := &predictor{all: true}
+	p := &predictor{}
 	for range 40 {
 		p.chosen, p.now = append(p.chosen, chosen{}), append(p.now, 1e6)
 	}
@@ -87,7 +87,7 @@ func TestIntervalHoldsEstimate(t *testing.T) {
 // Of ranks with unlike numbers of steps, as two engines in one report have, the interval holds the mean
 // over all steps.
 func TestSpreadOverUnlikeRanks(t *testing.T) {
-	p := &predictor{all: true}
+	p := &predictor{}
 	var then []float64
 	sum := 0.0
 	for rank, steps := range []int{60, 20} {

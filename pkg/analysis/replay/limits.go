@@ -30,7 +30,7 @@ const (
 	// limitJitter, 2 ms: how far from one another in their period threads go on again that a limit
 	// stopped. Source: the kernel's scheduler tick of 1 to 4 ms.
 	limitJitter = int64(2_000_000)
-	// leastLimits, 3: so many stops at one place of the period are no chance: one in 2,500.
+	// leastLimits, 3: so many stops at one place of the period are no chance: one in 600 (two of 50 bins).
 	leastLimits = 3
 
 	// offStep, 0.1 % of the step, and offGain, 1 % of the gain: how far predictions are off beyond

@@ -169,6 +169,9 @@ func (p *pass) row(r *row) {
 	if len(p.plan.whys.changes) > 0 && !r.kind.IsGPU() && r.kind != event.Sync && r.place >= 0 {
 		p.hosts.observe(r)
 	}
+	if p.learn != nil && (r.kind == event.Run || r.kind == event.OS) && r.place >= 0 {
+		p.learn.ran(p.t.stretches[r.stretch], r)
+	}
 	switch {
 	case r.kind.IsGPU():
 		p.gpu.add(q, r)
@@ -179,9 +182,6 @@ func (p *pass) row(r *row) {
 	case r.kind == event.API || r.kind == event.NVTX || r.kind == event.OS:
 		p.hosts.add(r)
 	default:
-		if p.learn != nil && r.kind == event.Run {
-			p.learn.stops[p.t.stretches[r.stretch]].run(r.start, r.end)
-		}
 		p.hosts.addInstants(r)
 	}
 }

@@ -69,7 +69,7 @@ func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 
 // ofAll is what steps that take what the others do bring, over all steps of the benchmark segments.
 func (t *Trace) ofAll(steps map[int32]map[int]bool) Prediction {
-	p := &predictor{t: t, all: true}
+	p := &predictor{t: t}
 	for k, r := range t.ranks {
 		if r == nil {
 			continue

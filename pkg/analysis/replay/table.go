@@ -15,7 +15,7 @@ import (
 
 // Report says what steps would take. Times are us per step.
 type Report struct {
-	Steps  int     `json:"steps"`   // steady steps, of all ranks; for findings all of them
+	Steps  int     `json:"steps"`   // of the benchmark segments, of all ranks: what gaps divides by, too
 	StepUs float64 `json:"step_us"` // the mean period of these now
 	Bounds Bounds  `json:"bounds"`
 	// Scenarios are in the order in which they are shown.
@@ -26,6 +26,10 @@ type Report struct {
 	// and to; null where the run has no such waits.
 	EventAge *[2]int  `json:"event_age"`
 	Warnings []string `json:"warnings"`
+	// Doubt is the warning that no gain is certain, "" where they are; Single: because there is
+	// one step, whose gains have no interval.
+	Doubt  string `json:"-"`
+	Single bool   `json:"-"`
 
 	rank   int32 // and number of a steady step of median length
 	number int64
@@ -70,7 +74,6 @@ type Prediction struct {
 	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
 	TokensPerS *float64         `json:"tokens_per_s"`
 	Phases     map[string]Phase `json:"phases"`
-	Half       int              `json:"-"` // in how few steps more than half of the gain is, 0 where it is none
 
 	of *predicted
 }
@@ -89,19 +92,14 @@ const tableOperations = 10
 // ErrNoSteps is that there are no steps to answer for.
 var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "isolate says why none were found; verdict --by none takes the whole trace"}
 
-var errNoneSteady = &event.Error{Msg: "all steps have context requests: no steady step says what one takes", Advice: "gaps says what changes bring over all steps; piped on, whatif writes the rows of the changed run for any filter"}
-
 // Predict says what steps would take in some scenarios or, without a change, in a table of them.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	p, err := t.predictor()
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case len(p.chosen) == 0:
+	if len(p.chosen) == 0 {
 		return nil, ErrNoSteps
-	case !slices.ContainsFunc(p.chosen, func(c chosen) bool { return c.steady }):
-		return nil, errNoneSteady
 	}
 	if len(given) > 0 && len(given[0].Changes) > 0 {
 		err = p.add(given...)
@@ -122,7 +120,7 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.all, p.means = true, means; len(p.chosen) == 0 {
+	if p.means = means; len(p.chosen) == 0 {
 		p.chosen = t.whole()
 	}
 	if len(p.chosen) == 0 {
@@ -155,7 +153,6 @@ type predictor struct {
 	now     []float64 // ns, of the steps that were chosen
 	rows    []predicted
 
-	all         bool // all steps of the benchmark segment count, else the steady ones
 	means       bool // no intervals are asked for
 	unexplained int64
 	alone       map[int32]int // see meetings
@@ -286,9 +283,7 @@ func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 			if c.step >= 0 {
 				late := share[p.t.steps[c.step].process][s] * (periods[0][i] - periods[s][i])
 				periods[s][i] += late
-				if c.steady || p.all {
-					queued[s], n = queued[s]+late, n+1
-				}
+				queued[s], n = queued[s]+late, n+1
 			}
 		}
 		queued[s] /= float64(max(n, 1))
@@ -465,29 +460,24 @@ func (p *predictor) both(rows []predicted) error {
 
 // mean is the mean over the steps that count.
 func (p *predictor) mean(periods []float64) float64 {
-	sum, n := 0.0, 0
-	for i, c := range p.chosen {
-		if c.steady || p.all {
-			sum += periods[i]
-			n++
-		}
+	sum := 0.0
+	for _, period := range periods {
+		sum += period
 	}
-	return sum / float64(max(n, 1))
+	return sum / float64(max(len(periods), 1))
 }
 
 // report makes a report of what was gathered.
 func (p *predictor) report() *Report {
 	r := &Report{StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
-	for _, c := range p.chosen {
-		if c.steady || p.all {
-			r.Steps++
-		}
-	}
-	if n := len(p.chosen); n > 0 {
+	if r.Steps = len(p.chosen); r.Steps > 0 {
 		r.UnexplainedUs = float64(p.unexplained) / 1e3 / float64(max(len(p.t.steps), 1))
 	}
 	r.EventAge = p.eventAge()
 	r.Warnings = append(r.Warnings, p.unseen()...)
+	if r.Doubt, r.Single = p.doubt(); r.Doubt != "" {
+		r.Warnings = append(r.Warnings, r.Doubt)
+	}
 	for i := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
 	}
@@ -527,6 +517,22 @@ func (p *predictor) typicalStep() (rank int32, number int64) {
 	return c.rank, p.t.steps[c.step].number
 }
 
+// doubt says why no gain is certain, "" where they are; single reports whether that is because one
+// step is all there is.
+func (p *predictor) doubt() (text string, single bool) {
+	total := 0.0
+	for _, period := range p.now {
+		total += period
+	}
+	switch {
+	case len(p.chosen) == 1 && p.chosen[0].step >= 0:
+		return "there is one whole step, which cannot tell what a change brings: the figures are of that step alone", true
+	case float64(p.unexplained) > total:
+		text = "work starts later than its known dependencies explain, by more than the steps take: what delays it was not recorded, and no gain is certain"
+	}
+	return text, false
+}
+
 // unseen says what the model does not follow of this run.
 func (p *predictor) unseen() (all []string) {
 	total := 0.0
@@ -535,9 +541,6 @@ func (p *predictor) unseen() (all []string) {
 	}
 	if ns := p.learner.alone[event.OSIO] + p.learner.alone[event.OSWait] + p.learner.alone[event.OSJoin]; float64(ns) > worthBoth*total {
 		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that were not recorded: these waits keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
-	}
-	if float64(p.unexplained) > total {
-		all = append(all, "work starts later than its known dependencies explain, by more than the steps take: what delays it was not recorded, and no gain is certain")
 	}
 	if ranks := p.unmet(); len(ranks) > 0 {
 		all = append(all, fmt.Sprintf("most collectives of rank %s end with none of another rank: clocks differ, or ranks are missing. Its waits for other ranks, and theirs for it, keep their length", strings.Join(ranks, ", ")))
@@ -561,7 +564,7 @@ func (p *predictor) unmet() (ranks []string) {
 // prediction is what one scenario comes to.
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
-	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), Phases: map[string]Phase{}, Half: p.half(row)}
+	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), Phases: map[string]Phase{}}
 	if !p.means {
 		one.CIUs = p.interval(row)
 	}
@@ -594,20 +597,6 @@ func (p *predictor) otherwise(periods []float64, then, now float64) *float64 {
 	}
 	other /= 1e3
 	return &other
-}
-
-// half is in how few steps more than half of what a row of periods brings is.
-func (p *predictor) half(row *predicted) (n int) {
-	gains, sum := make([]float64, len(p.now)), 0.0
-	for i := range gains {
-		gains[i] = p.now[i] - row.periods[i]
-		sum += gains[i]
-	}
-	slices.Sort(gains)
-	for got := 0.0; sum > 0 && 2*got <= sum; n++ {
-		got += gains[len(gains)-1-n]
-	}
-	return n
 }
 
 // share is part of all, 0 of nothing.
@@ -671,9 +660,6 @@ func (p *predictor) spread(periods []float64) *[2]float64 {
 	next := map[int32]int{} // by rank
 	all := 0.0
 	for i, c := range p.chosen {
-		if !c.steady && !p.all {
-			continue
-		}
 		k := next[c.rank]
 		if next[c.rank]++; k == len(gains) {
 			gains = append(gains, 0)

@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -170,15 +172,17 @@ func (th *whyTime) forget(t int64) {
 
 // The CPU limit of a container stops all threads of it until its next period begins.
 
-// stops are the stretches in which no thread of a process is on a CPU.
+// stops are the stretches of a process, a period at most, in which none of its threads is on a CPU, and
+// after which one goes on that waited for nothing: a timer of the process wakes one that did.
 type stops struct {
 	until int64 // some thread was on a CPU until then, 0 for none yet
 	all   [][2]int64
 }
 
-// run observes a stretch on a CPU.
-func (s *stops) run(start, end int64) {
-	if s.until != 0 && start > s.until+limitJitter/2 {
+// run observes a stretch on a CPU of a thread whose last call of the system is given.
+func (s *stops) run(start, end int64, call [2]int64) {
+	mid := s.until + (start-s.until)/2
+	if s.until != 0 && start > s.until+limitJitter/2 && start <= s.until+limitPeriod && (call[0] > mid || call[1] < mid) {
 		s.all = append(s.all, [2]int64{s.until, start})
 	}
 	s.until = max(s.until, end)
@@ -206,4 +210,32 @@ func (s *stops) limits() [][2]int64 {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.all), func(x [2]int64) bool { k := bin(x); return k != best && k != (best+1)%bins })
+}
+
+// Quota says what a limit on CPU time did to the threads of a recording without GPU work, "" where it did
+// nothing or nobody can tell.
+func (t *Trace) Quota() (string, error) {
+	if t.header.NumRanks() > 0 {
+		return "", nil
+	}
+	times, err := t.Limited(-1)
+	if err != nil || times == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("all threads stopped %s, and resumed on a %s period, as under a CPU quota: raise the CPU limit of the container",
+		report.Counted(times, "time"), report.Micros(float64(limitPeriod)/1e3)), nil
+}
+
+// Limited is how often a limit on CPU time stopped a rank, or all processes without a GPU for -1: 0 where
+// it did not, or nobody can tell, as calls of the system were not recorded.
+func (t *Trace) Limited(rank int32) (times int, err error) {
+	k := slices.Index(t.processes, rank)
+	if k < 0 || rank >= 0 && !t.header.Records(event.OS, rank) || t.header.Rows(event.OS) == 0 || t.header.Rows(event.Run) == 0 {
+		return 0, nil
+	}
+	know, _, err := t.learn()
+	if err != nil {
+		return 0, err
+	}
+	return len(know.limits[k]), nil
 }

@@ -62,7 +62,7 @@ func (m *measurement) point(res *metric.Result) bool {
 		res.Warnings = append(res.Warnings, rep.Quota)
 		return true
 	}
-	if err != nil || rep == nil || rep.First == nil || rep.Handoff.FirstTarget == nil {
+	if err != nil || rep == nil || rep.First == nil || rep.First.GainUs == nil || rep.Handoff.FirstTarget == nil {
 		return false
 	}
 	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Text + ". " + report.Capital(rep.First.Do), Us: *rep.First.GainUs}
