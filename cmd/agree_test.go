@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,12 +78,13 @@ var questions = []struct {
 // asked where HOSTBOUND_ALL is set: those beyond the sample in a sixth of the ways each, or in
 // all where it is "ways".
 func TestWaysAgree(t *testing.T) {
+	t.Parallel()
 	base := generate(t, runs["node"]...)
 	traces, sampled := tracesToAsk(t)
 	for k, trace := range traces {
 		t.Run(filepath.Base(trace), func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			a := asker{trace: unpacked(t, trace), read: "nsys2arrow", base: base, streams: map[string]result{}, thin: 1}
+			t.Parallel()
+			a := asker{dir: t.TempDir(), trace: unpacked(t, trace), read: "nsys2arrow", base: base, streams: map[string]result{}, thin: 1}
 			if k >= sampled && os.Getenv("HOSTBOUND_ALL") != "ways" {
 				a.thin, a.turn = 6, k
 			}
@@ -108,8 +110,9 @@ func TestWaysAgree(t *testing.T) {
 // waits in collectives; and that a YES has one.
 func (a *asker) formsAgree(t *testing.T) {
 	t.Helper()
-	os.Remove("tests.xml")
-	text := call(t, nil, "verdict", a.trace, "--junit", "tests.xml")
+	junit := filepath.Join(a.dir, "tests.xml")
+	os.Remove(junit)
+	text := call(t, nil, "verdict", a.trace, "--junit", junit)
 	if text.status == 2 {
 		return
 	}
@@ -162,7 +165,7 @@ func (a *asker) formsAgree(t *testing.T) {
 	if !strings.HasPrefix(text.stdout, "# "+headline+": ") || coded.status != failed {
 		t.Errorf("JSON says %s, low load %t; the headline %.60q, and status %d", v.Verdict, low, text.stdout, coded.status)
 	}
-	tests, err := os.ReadFile("tests.xml")
+	tests, err := os.ReadFile(junit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +233,12 @@ func unpacked(t *testing.T, path string) string {
 	return testrun.Inflated(t, path)
 }
 
+// written are the names of files that a way or a question writes, in the asker's folder.
+var written = regexp.MustCompile(`\b(raw|steps|whole|rows|tests)\.(arrows|parquet|xml)`)
+
 // asker asks questions of a trace.
 type asker struct {
+	dir         string // for what is written
 	trace, read string
 	base        string            // what diff compares it with
 	streams     map[string]result // what pipes gave, by their line
@@ -265,7 +272,8 @@ func (a *asker) agree(t *testing.T, ask string, files bool, ways []string) {
 // error of the analysis is one whatever it is called.
 func (a *asker) answer(t *testing.T, way, ask string) string {
 	t.Helper()
-	os.Remove("tests.xml")
+	junit := filepath.Join(a.dir, "tests.xml")
+	os.Remove(junit)
 	var r result
 	for line := range strings.SplitSeq(way, ";") {
 		r = a.line(t, strings.TrimSpace(line), ask)
@@ -276,11 +284,8 @@ func (a *asker) answer(t *testing.T, way, ask string) string {
 	if r.status == 2 {
 		return "status 2"
 	}
-	tests, _ := os.ReadFile("tests.xml")
-	out := r.stdout
-	for _, name := range []string{"raw.arrows", "steps.arrows", "whole.arrows", "raw.parquet", "steps.parquet", "whole.parquet", "rows.parquet"} {
-		out = strings.ReplaceAll(out, name, a.trace) // a command to go on with
-	}
+	tests, _ := os.ReadFile(junit)
+	out := written.ReplaceAllLiteralString(strings.ReplaceAll(r.stdout, a.dir+"/", ""), a.trace) // in a command to go on with
 	return fmt.Sprintf("status %d\n%s\n%s", r.status, out, tests)
 }
 
@@ -307,7 +312,7 @@ func (a *asker) line(t *testing.T, line, ask string) (r result) {
 		first, then, _ := strings.Cut(ask, "|")
 		args := strings.Fields(strings.NewReplacer("READ", a.read, "ASK", first).Replace(stage))
 		for i := range args {
-			args[i] = strings.NewReplacer("FILE", a.trace, "BASE", a.base).Replace(args[i])
+			args[i] = strings.NewReplacer("FILE", a.trace, "BASE", a.base).Replace(written.ReplaceAllString(args[i], filepath.Join(a.dir, "$0")))
 		}
 		r = call(t, stdin, args[0], args[1:]...)
 		stdin = []byte(r.stdout)
@@ -319,7 +324,7 @@ func (a *asker) line(t *testing.T, line, ask string) (r result) {
 		}
 	}
 	if out != "" {
-		if err := os.WriteFile(out, stdin, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(a.dir, out), stdin, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -329,7 +334,7 @@ func (a *asker) line(t *testing.T, line, ask string) (r result) {
 // file is the content of a file that an earlier way wrote.
 func (a *asker) file(t *testing.T, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(filepath.Join(a.dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}

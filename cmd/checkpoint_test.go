@@ -37,6 +37,7 @@ var selections = [][]string{
 // file and as a data set, and of the stream of the same stage; whole, also of the
 // export.
 func TestCheckpointEqualsStream(t *testing.T) {
+	t.Parallel()
 	inputs := map[string][]string{
 		"reports":  reports(generate(t, "--ranks", "3", "--steps", "12", "--layers", "2", "--reports", "--set", `{"ClockOffset":[0,0,700]}`), 3),
 		"frontend": {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--set", `{"Frontend":true,"Overheads":true,"GIL":20}`)},
@@ -93,6 +94,7 @@ func compareAnswers(t *testing.T, from []string, stream string, checkpoints, sel
 // Their rows come out of it: here the reports are damaged where it must not look.
 // A checkpoint that is damaged itself is not trusted.
 func TestKeptCheckpoint(t *testing.T) {
+	t.Parallel()
 	reports := filepath.Join(t.TempDir(), "rank%d.sqlite")
 	must(t, nil, "gentrace", "--ranks", "2", "--events", "40000", "--layers", "2", "--reports", "-o", reports)
 	set := filepath.Join(t.TempDir(), "set")

@@ -75,6 +75,7 @@ func whyNs(t *testing.T, path string) (sums map[string]int64, missing []string) 
 // TestDroppedTables takes one table at a time away from a recording that has all: what is
 // not known for want of it is unknown and said, never zero, and the rest stays.
 func TestDroppedTables(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(testrun.Folder(t, "TRACES"), "real", "nsys2025.3_power_iteration.sqlite")
 	whole, _ := whyNs(t, path)
 	const onCPU, calls = "CPU scheduling", "OS runtime calls"

@@ -73,6 +73,7 @@ type expectedSteady struct {
 // TestExpectedFigures compares what the commands say with figures that other code
 // computed, on the traces in the folder that HOSTBOUND_TRACES names.
 func TestExpectedFigures(t *testing.T) {
+	t.Parallel()
 	dir := testrun.Folder(t, "TRACES")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.expected.json"))
 	if err != nil || len(files) == 0 {
@@ -403,6 +404,7 @@ func checkSteady(t *testing.T, files []string, method string, want *expectedStea
 
 // TestFirstContact wants an answer for every export with GPU work, whatever it is of.
 func TestFirstContact(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(testrun.Folder(t, "TRACES"), "*", "*.sqlite"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no exports: %v", err)

@@ -44,6 +44,7 @@ func (i *idleTime) causes() map[string]float64 {
 //   - waits for the interpreter lock, outside of ranges here: nobody knows of them
 //   - the first forward step, which is no evidence and no step
 func TestSameRunTwoFormats(t *testing.T) {
+	t.Parallel()
 	run := []string{"--set", `{"GIL":80,"GCEvery":5}`}
 	export := generate(t, append(run, "--schema", "3.25.0")...)
 	pattern := filepath.Join(t.TempDir(), "rank%d.json")
@@ -85,6 +86,7 @@ func TestSameRunTwoFormats(t *testing.T) {
 // rocprofv3: the same metrics, verdict, and idle time by cause, in every mode of graphs. The
 // first forward step is evidence only in the latter, where the profiler started long before.
 func TestSameRunRocpd(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"eager", "node"} {
 		run := []string{"--mode", mode, "--set", `{"GIL":80,"GCEvery":5}`}
 		dir := t.TempDir()

@@ -22,6 +22,7 @@ func inflated(t *testing.T, name string) string {
 // compares their size with what the programs say. Part of a stall is before the GPU runs
 // dry, and the programs' times include their own work around it.
 func TestRecordedStalls(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../testdata/h100/truth.json")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,7 @@ func TestRecordedWhy(t *testing.T) {
 // TestRecordedMoved has the rows that whatif writes say what its report says: other filters take
 // them, and the steps that gaps measures there are those that were predicted.
 func TestRecordedMoved(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][]string{ // a recording, and what is different
 		{"sleep", "--why", "blocked:sleep=0"}, {"gil", "--why", "gil=0"}, {"gc", "--range", "_prepare_inputs=0"}, {"gc", "--host", "0"},
 		{"poll", "--range", "_prepare_inputs=0"}, {"lock", "--host", "0.3"}, {"clean", "--gpu", "0.5"},
@@ -126,6 +128,7 @@ func TestRecordedClean(t *testing.T) {
 // TestRecordedDifference has diff say what one recording has and the other has not, and where
 // another model was recorded.
 func TestRecordedDifference(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ baseline, target, want string }{
 		{"lock", "sleep", "Slower by 1.71 ms per step (+52.4 %). Root cause: inter-step host overhead: launching threads sleep, in host time in _prepare_inputs (+3.1"},
 		{"lock", "gil", "Slower by 17.2 ms per step (+527.4 %). Root cause: inter-step host overhead: waiting for the interpreter lock (GIL)"},

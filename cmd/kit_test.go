@@ -17,6 +17,7 @@ import (
 // without a history, then with what it kept, on runs like it, on a slower one, and on that
 // level once it is accepted.
 func TestGitHubKit(t *testing.T) {
+	t.Parallel()
 	var flow struct {
 		Jobs map[string]struct {
 			Steps []struct{ Name, Run, If string }
@@ -46,6 +47,7 @@ func TestGitHubKit(t *testing.T) {
 
 // TestGitLabKit does the same with GitLab's job, whose lines are one script.
 func TestGitLabKit(t *testing.T) {
+	t.Parallel()
 	var flow map[string]struct{ Script []string }
 	readKit(t, "gitlab.yml", &flow)
 	k := newKit(t, strings.Join(flow["host-overhead"].Script, "\n"), "CI_COMMIT_BRANCH=main", "CI_DEFAULT_BRANCH=main")

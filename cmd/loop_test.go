@@ -171,6 +171,7 @@ func (s *shaped) loop(t *testing.T, python string) (off []string, came [3]float6
 
 // TestOptimizeDouble: without a trace the benchmark with twice the batch says what it can.
 func TestOptimizeDouble(t *testing.T) {
+	t.Parallel()
 	testrun.Whole(t)
 	for _, c := range []struct{ tpot, runs, want string }{
 		{"11", "3", "most of a step does not depend on the batch"},

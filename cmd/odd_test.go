@@ -27,6 +27,7 @@ func plain(t *testing.T, name, text string) {
 
 // TestWords looks for such words in manuals, reports and what goes with them.
 func TestWords(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"4 of 6 metrics are crossed", "their figures say little", "Most of it, 25 %, is", "No pattern with a known treatment", "begin with the first causes below",
 		"half of the holes between steps", "busy 27.1 % of the time only", "nothing to tell steps by", "comes too late", "its going to zero could gain at most",
 		"ahead of the GPU in the middle", "who is last changes", "no whole-graph rows that hide any", "119 kernels a step", "2.6 ms a step"} {
@@ -60,6 +61,7 @@ func TestWords(t *testing.T) {
 // TestOddTraces asks each question of the small traces with odd things: whatever
 // the answer, it is an answer or an error of one line.
 func TestOddTraces(t *testing.T) {
+	t.Parallel()
 	texts, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
 	if err != nil || len(texts) < 20 {
 		t.Fatalf("%d traces: %v", len(texts), err)

@@ -288,6 +288,7 @@ func TestOptimizeGivesUp(t *testing.T) {
 // TestOptimizeDrill: what the profile hides is profiled next, with the functions that
 // hotspots names.
 func TestOptimizeDrill(t *testing.T) {
+	t.Parallel()
 	o := newOptimizer(t)
 	o.write(t, "outer.sh", canned("_forward_step", "5", "return self.model_engine.forward(batch)"))
 	o.write(t, "inner.sh", canned("_forward_step", "5", "return self.copy_stream.synchronize()"))
@@ -305,6 +306,7 @@ func TestOptimizeDrill(t *testing.T) {
 
 // TestOptimizeRanks: each rank has a path of its own.
 func TestOptimizeRanks(t *testing.T) {
+	t.Parallel()
 	o := newOptimizer(t)
 	o.write(t, "one.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))
 	o.must(t, "--profile", "for r in 0 1 2; do OMPI_COMM_WORLD_RANK=$r $RANK_EXEC bash one.sh; done", "--test", "true")

@@ -35,6 +35,7 @@ func TestSideBySide(t *testing.T) {
 // TestPartNoSurer wants a verdict on chosen steps, or times, to be no surer than that on the
 // whole run, whose markers were to have become steps: before and after steps are found.
 func TestPartNoSurer(t *testing.T) {
+	t.Parallel()
 	// Eager passes are steps, but those of a single layer have too few kernels for that.
 	for _, tt := range []struct {
 		layers int

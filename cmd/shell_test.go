@@ -162,6 +162,7 @@ func reportsFit(sh *terminal) {
 // TestCompletion presses the tab key in each shell, after values, flags and the name
 // that diff is installed as, and looks at reports in terminals of three widths.
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	program(t, "tmux")
 	dir := installed(t)
 	if err := os.WriteFile(filepath.Join(dir, "grown.sqlite"), nil, 0o644); err != nil { // which is no method
@@ -207,6 +208,7 @@ func TestCompletion(t *testing.T) {
 // TestInstallCapture wants the script that records an engine beside the commands, which
 // calls itself by the name that it has there.
 func TestInstallCapture(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(installed(t), "bin", "hostbound-capture")
 	out, err := exec.Command(name, "--help").Output()
 	if err != nil || !strings.Contains(string(out), "\thostbound-capture [OPTIONS] -- COMMAND") || strings.Contains(string(out), "scripts/") {

@@ -59,6 +59,7 @@ func (f *fixture) brief(t *testing.T, seed string) (b report.Brief, text string)
 // TestSkillFixtures: of the thirty runs of the skill the brief answers name the cause first in at
 // least 27, each within its limit; the first item has the same id in five seeds.
 func TestSkillFixtures(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "scripts", "skill", "fixtures.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func stalled(t *testing.T, kind string, stall int64) (path string) {
 // with its size, and one of which nothing was recorded, or a wait outside of ranges, said to lie
 // outside of it; by file and by pipe.
 func TestStalls(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"range", "call", "lock", "file", "cpu", "wait", "poll", "nothing"} {
 		for _, stall := range []int64{95 * ms, 120 * ms, 20 * ms, 1000 * ms, 5000 * ms}[:testrun.Few(2, 5, 5)] {
 			for _, by := range []string{"nvtx", "graph"} {

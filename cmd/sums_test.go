@@ -15,6 +15,7 @@ import (
 // TestVerdictAddsUp wants what the report of verdict says to people to follow from the
 // figures that it gives programs, and from the steps that phase writes.
 func TestVerdictAddsUp(t *testing.T) {
+	t.Parallel()
 	node := generate(t, "--layers", "96", "--set", `{"ContextEvery":5}`)
 	for _, c := range []struct {
 		args            []string

@@ -76,6 +76,7 @@ func first(t *testing.T, command string) (line, todo string) {
 // TestThreads: the first line of the answer names the cause of what users reported, and does not
 // where the cause is not there.
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]struct{ seed, named int }{
 		"threads.json": {1, 15}, "threads_held.json": {7, 15},
 		"threads_second.json": {11, 13}, // 10 at the first run of the program on it
@@ -123,6 +124,7 @@ func testThreads(t *testing.T, name string, seed, want int) {
 // TestSymptoms runs the commands of SYMPTOMS.md on the runs of their threads: the first line of the
 // answer is the one that stands there, and is not where the cause is not there.
 func TestSymptoms(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "scripts", "SYMPTOMS.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,7 @@ func writeUnknown(t *testing.T, from, to string) (added int) {
 // TestUnknownValues sends a kind, classes and a column that nobody here knows
 // through every filter and a checkpoint: they are kept, and no answer changes.
 func TestUnknownValues(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	plain := filepath.Join(root, "testdata", "v1", "run.arrows")

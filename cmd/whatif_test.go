@@ -31,6 +31,7 @@ func TestWhatifRandom(t *testing.T) {
 // TestWhatifNothing replays traces without a change: every row stays as it was, from a file
 // and in the pipe, at the least memory, too.
 func TestWhatifNothing(t *testing.T) {
+	t.Parallel()
 	traces := []string{
 		"../testdata/llama_tp2.sqlite", "../testdata/v1/run.arrows", "../testdata/h100/torch.json.gz", "../testdata/h100/eager_third.json.gz",
 		generate(t, "--mode", "graph", "--steps", "10"), generate(t, "--mode", "eager", "--markers", "vllm", "--steps", "10", "--ranks", "1"),
@@ -123,6 +124,7 @@ func meanStep(t *testing.T, csv []byte) float64 {
 // TestWhatifRecorded takes stalls out of programs that ran on a real GPU, and compares what
 // is left with what the programs say that a step takes but for its stall.
 func TestWhatifRecorded(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../testdata/h100/truth.json")
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +167,7 @@ func TestWhatifRecorded(t *testing.T) {
 
 // TestWhatifReport has the report say what the filter's rows do, and the bounds be below.
 func TestWhatifReport(t *testing.T) {
+	t.Parallel()
 	type report struct {
 		Schema    string
 		StepUs    float64 `json:"step_us"`
@@ -275,6 +278,7 @@ func TestOneBase(t *testing.T) {
 
 // TestWhatifPairs predicts what runs of the same seed are without what was planted in them.
 func TestWhatifPairs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name          string
 		common        []string
