@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // hotspotsDoc is what the tests read of the JSON of hotspots.
@@ -339,10 +341,7 @@ func TestHotspotsRefuses(t *testing.T) {
 // TestHotspotsHostile: profiles, evidence, benchmarks and notes that were cut and
 // changed at random end with an answer or with status 2.
 func TestHotspotsHostile(t *testing.T) {
-	n := 5000
-	if testing.Short() {
-		n = 100
-	}
+	n := testrun.Few(100, 1000, 5000)
 	dir := t.TempDir()
 	read := func(path string) []byte {
 		data, err := os.ReadFile(filepath.Join(root, path))

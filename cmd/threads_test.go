@@ -83,8 +83,8 @@ func TestThreads(t *testing.T) {
 		"threads_third.json":  {21, 11}, // as at the first run of the program on it: 13 with what there is to do first
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "threads.json" {
-				t.Skip("-short takes our own cases")
+			if testrun.Few(0, 0, 1) == 0 && name != "threads.json" {
+				t.Skip("HOSTBOUND_ALL=1 takes those of others, too")
 			}
 			testThreads(t, name, set.seed, set.named)
 		})

@@ -40,7 +40,7 @@ func TestWhatifNothing(t *testing.T) {
 	for _, name := range recorded[:testrun.Few(1, len(recorded), len(recorded))] {
 		traces = append(traces, inflated(t, name))
 	}
-	for seed := range testrun.Few(2, 20, 20) {
+	for seed := range testrun.Few(2, 6, 20) {
 		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
 	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
@@ -56,7 +56,10 @@ func TestWhatifNothing(t *testing.T) {
 		}
 	}
 	for _, trace := range traces {
-		checkUnmoved(t, trace)
+		t.Run(filepath.Base(trace), func(t *testing.T) {
+			t.Parallel()
+			checkUnmoved(t, trace)
+		})
 	}
 }
 
