@@ -53,8 +53,8 @@ func (r *Report) lowLoad() *LowLoad {
 }
 
 // notHost is the share of the idle time of the worst scope that has no host cause, where that is
-// most of it in every scope with a YES, else 0; and whether none would be a YES without. What waits
-// for requests is lowLoad's.
+// most of it in every scope with a YES, else 0; and whether none would be a YES without. What of it
+// is for want of requests lowLoad says, too.
 func (r *Report) notHost() (share float64, decides bool) {
 	decides = true
 	for i := range r.Scopes {

@@ -435,11 +435,14 @@ func (r *Report) warn() {
 		say("%s", text)
 	}
 	if share, decides := r.notHost(); share > 0 && r.Verdict == Yes && !r.LowOnLoad() {
-		text := ""
+		requests, text := "", ""
+		if r.Waits != nil && r.Waits.WaitUs > 0 {
+			requests = "for requests, "
+		}
 		if decides {
 			text = ". Without it this would not be a YES"
 		}
-		say("%s of the idle time has no host cause: GPUs wait for copies, for other streams or inside graphs%s", report.Percent(share), text)
+		say("%s of the idle time has no host cause: GPUs wait %sfor copies, for other streams or inside graphs%s", report.Percent(share), requests, text)
 	}
 	if r.NCCL {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
