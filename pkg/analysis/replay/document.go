@@ -40,6 +40,8 @@ func (r *Report) title() report.Text {
 		return report.Textf("Cannot tell from one step: it would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
 	case r.Single:
 		return report.Textf("Cannot tell what would help: the run has one whole step")
+	case r.Doubt != "":
+		return report.Textf("Cannot tell what would help: work starts %s per step later than its known dependencies explain", report.Micros(r.UnexplainedUs))
 	case len(r.Scenarios) == 1:
 		return report.Textf("A step would take %s in place of %s: %s", report.Micros(p.StepUs), report.Micros(r.StepUs), p.Change)
 	case p.GainUs <= 0:

@@ -52,7 +52,8 @@ func (r *Report) best() *Prediction {
 	return best
 }
 
-// Bounds are what no change of one side alone can go below; null where nothing was computed.
+// Bounds are what no change of one side alone can go below; null where nothing was computed, or
+// no gain is certain.
 type Bounds struct {
 	GPUUs  *float64 `json:"gpu_us"`  // the GPU alone: the host takes no time
 	HostUs *float64 `json:"host_us"` // the host alone: units take no time
@@ -477,6 +478,7 @@ func (p *predictor) report() *Report {
 	r.Warnings = append(r.Warnings, p.unseen()...)
 	if r.Doubt, r.Single = p.doubt(); r.Doubt != "" {
 		r.Warnings = append(r.Warnings, r.Doubt)
+		r.Bounds = Bounds{} // what delays work is in neither
 	}
 	for i := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
