@@ -58,9 +58,10 @@
 // # Collectives (collective.go)
 //
 // Kernels of one name that overlap on several GPUs and end together are one collective: all
-// end when the last has arrived, by what it took since. Not valid for collectives inside
-// graphs that were recorded as a whole, nor where ranks' clocks differ by more than half of a
-// collective: they are not matched then and keep their lengths.
+// end when the last has arrived, by what it took since. Clocks of several reports are brought
+// together first (clock.go), as package collective does. Not valid for collectives inside graphs that
+// were recorded as a whole, nor where no clock makes those of a rank end with another's: they keep
+// their lengths, which is said.
 //
 // # Host time by why (why.go), by rank and step (even.go)
 //

@@ -103,14 +103,17 @@ func (s *stretch) at(ordinal int64) int {
 // start is sink's.
 func (m *moves) start(stretch int32, ordinal, t int64) {
 	s := &m.open[stretch]
-	s.starts[s.at(ordinal)] = t
+	s.starts[s.at(ordinal)] = t + m.ahead(stretch)
 	m.settle(stretch)
 }
+
+// ahead is what the clock of a stretch is ahead of that of the replay.
+func (m *moves) ahead(stretch int32) int64 { return m.t.clocks.ahead[m.t.stretches[stretch]] }
 
 // end is sink's.
 func (m *moves) end(stretch int32, ordinal, t int64) {
 	s := &m.open[stretch]
-	if ordinal < s.first {
+	if t += m.ahead(stretch); ordinal < s.first {
 		s.late[ordinal] = t
 		return
 	}
@@ -120,6 +123,8 @@ func (m *moves) end(stretch int32, ordinal, t int64) {
 
 // unit is sink's.
 func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
+	d := m.t.clocks.ahead[process]
+	start, end, newStart, newEnd = start+d, end+d, newStart+d, newEnd+d
 	k := bound{process, false, start}
 	if start <= m.starts[process] {
 		if v, ok := m.bounds[k]; ok {

@@ -42,6 +42,7 @@ type Trace struct {
 	windows   []stepRow
 	ranks     []*step.RankSteps // of each process, nil where it has no rank, or no steps are known
 
+	clocks
 	reading
 }
 
@@ -222,6 +223,9 @@ func (t *Trace) Finish(steps func(rank int32) *step.RankSteps) error {
 		}
 		t.ranks = append(t.ranks, r)
 	}
+	if err := t.align(); err != nil {
+		return err
+	}
 	return t.store.Err()
 }
 
@@ -296,6 +300,9 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 		correlation = v
 	}
 	code := int64(t.names.of(&b.Name, i, kind == event.NVTX))
+	if kind == event.Kernel && class > 0 && event.Class(class-1).IsCollective() {
+		t.collective(b, i, process, code)
+	}
 	if class == int64(event.StepMarker)+1 {
 		t.names.all[code].flags |= isStep
 	}

@@ -46,6 +46,8 @@ func newPasses(t *Trace) *passes {
 		}
 		r := t.ranks[k]
 		for _, s := range r.Steps.Between(0, r.Steps.Len()) {
+			s.Start -= t.clocks.ahead[k]
+			s.Until -= t.clocks.ahead[k]
 			o.steps = append(o.steps, s)
 		}
 		if t.header.Isolation != nil {
