@@ -112,12 +112,12 @@ func (e *ended) checkUnmarked() *NotFound {
 // of steps: the one that says so most.
 func (e *ended) checkCounts() {
 	n, nvtx, marked := len(e.sizes), e.plan.method == step.NVTX, int(e.markers.ids)
-	markers, together, inside := n, n, -int(e.strays)
-	if marked > 0 && !nvtx {
+	markers, ofMarkers, inside := n, "forward-step markers", -int(e.strays)
+	switch {
+	case nvtx:
+		markers, ofMarkers = e.outside.numbers, "forward-step markers by their numbers"
+	case marked > 0:
 		markers = marked
-	}
-	if shared := int(e.markers.shared); nvtx && float64(shared) < minCover*float64(n) {
-		together += shared
 	}
 	for _, size := range e.sizes {
 		inside += int(size)
@@ -128,9 +128,8 @@ func (e *ended) checkCounts() {
 		count int
 		of    string
 	}{
-		{markers, "forward-step markers"},
+		{markers, ofMarkers},
 		{n + e.more, "forward passes by their launches"},
-		{together, "markers, counting simultaneous ones of other threads"},
 		{n + more(e.sizes, e.size), "forward passes by their all-reduce kernels"},
 		{n + n*int(float64(e.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
 		{n + more(e.kernels, median(e.kernels)), "forward passes by all of their kernels"},
@@ -179,20 +178,20 @@ func median(numbers []int32) int32 {
 type outside struct {
 	end     int64 // latest end of the markers so far, never: none in this segment
 	number  int64 // of the last marker
+	numbers int   // how many numbers there are from the first marker of each segment to its last
 	now     launches
 	markers []launches
 }
 
 // launches are calls that launch kernels, and graphs, during a marker and from its
-// end to the next one, and how many numbers there are between those of the two.
-type launches [5]int32
+// end to the next one.
+type launches [4]int32
 
 const (
 	kernelsDuring = iota
 	graphsDuring
 	kernelsAfter
 	graphsAfter
-	skipped
 )
 
 // call counts a call that launches kernels, or a graph, and begins at t.
@@ -203,16 +202,18 @@ func (o *outside) call(class event.Class, t int64) {
 // marker begins a marker that ends at end; one that is not fresh is a part of one before. What
 // was launched before the first one of a segment is not counted.
 func (o *outside) marker(end, number int64, fresh bool) {
-	last := o.number
-	o.number = number
-	if o.end == never {
+	first, last := o.end == never, o.number
+	switch o.number = number; {
+	case first || number < last || number == noNumber:
+		o.numbers += b2n(fresh)
+	default:
+		o.numbers += int(number - last)
+	}
+	if first {
 		o.now, o.end = launches{}, end
 		return
 	}
 	if fresh {
-		if last != noNumber {
-			o.now[skipped] = int32(max(0, number-last-1))
-		}
 		o.markers = append(o.markers, o.now)
 		o.now = launches{}
 	}
@@ -233,10 +234,8 @@ func (o *outside) drains() bool {
 }
 
 // more returns how many more forward passes are launched than there are markers: less those in
-// which nothing is launched, and with those after whose end so much more than usual is launched
-// as is during most, of graphs where most have some; and else kernels that make a pass. Where as
-// much is launched after most as during them, each has a pass without a marker if numbers of
-// markers are left out as often, or if of kernels no more than a sampler's are left over.
+// which nothing is launched, and with those after whose end as much is launched as during most:
+// as many graphs, or where most have none, kernels.
 func (o *outside) more() (n int) {
 	var usual launches
 	for k := range usual {
@@ -249,23 +248,18 @@ func (o *outside) more() (n int) {
 	if usual == (launches{}) {
 		return 0
 	}
-	pass := max(step.MinForward, usual[kernelsDuring])
-	passes, rest := usual[kernelsAfter]/pass, usual[kernelsAfter]%pass
-	if usual[graphsDuring] > 0 {
-		passes, rest = usual[graphsAfter]/usual[graphsDuring], step.MinForward
-	}
-	if passes > 0 && passes == usual[skipped] || passes == 1 && rest < step.MinForward {
-		n += int(passes) * len(o.markers)
-	}
+	during, after := max(1, usual[kernelsDuring]), usual[kernelsAfter]
 	for _, l := range o.markers {
-		switch kernels := l[kernelsAfter] - usual[kernelsAfter]; {
+		switch graphs := usual[graphsDuring]; {
 		case l == launches{}:
 			n--
-		case usual[graphsDuring] > 0:
-			n += parts(l[graphsAfter]-usual[graphsAfter], usual[graphsDuring])
-			n += b2n(kernels >= 2*(usual[kernelsDuring]+usual[kernelsAfter])+step.MinForward)
-		case usual[kernelsDuring] > usual[kernelsAfter]:
-			n += parts(kernels, usual[kernelsDuring])
+		case graphs > 0:
+			n += int(max(0, l[graphsAfter]-usual[graphsAfter]) / graphs)
+			n += b2n(l[kernelsAfter] >= 3*after+2*during+step.MinForward)
+		case after < during:
+			n += int(max(0, l[kernelsAfter]-after) / during)
+		default:
+			n += int(l[kernelsAfter] / during)
 		}
 	}
 	return n

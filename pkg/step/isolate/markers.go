@@ -16,8 +16,6 @@ type markerRange struct {
 	id         int64 // which marker this is, the same for ranges that are one
 	first      int64 // where the first range with this id starts
 	text       string
-	thread     int64 // that opened it
-	shared     bool  // it is one with that of another thread
 }
 
 const noNumber = math.MinInt64
@@ -26,21 +24,19 @@ const noNumber = math.MinInt64
 type markers struct {
 	ranges []markerRange
 	ids    int64 // how many different ones there were
-	shared int64 // how many have ranges of several threads
 }
 
 // add appends a range, which starts no earlier than those before it, and returns
 // its id and whether that is a new one.
-func (m *markers) add(start, end, number, thread int64, text string) (id int64, fresh bool) {
+func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
 	if n := len(m.ranges); n >= maxMarkers+maxMarkers/8 {
 		m.ranges = slices.Delete(m.ranges, 0, n-maxMarkers) // with their texts
 	}
-	id, first, fresh, shared := m.ids, start, true, false
+	id, first, fresh := m.ids, start, true
 	if number != noNumber {
 		for i := len(m.ranges) - 1; i >= 0 && start-m.ranges[i].start <= step.MergeMarkers; i-- {
 			if r := &m.ranges[i]; r.number == number && start-r.first <= step.MergeMarkers {
-				id, first, fresh, shared = r.id, r.first, false, r.shared || r.thread != thread
-				m.shared += int64(b2n(shared && !r.shared))
+				id, first, fresh = r.id, r.first, false
 				break
 			}
 		}
@@ -52,7 +48,7 @@ func (m *markers) add(start, end, number, thread int64, text string) (id int64, 
 	if n := len(m.ranges); n > 0 {
 		maxEnd = max(end, m.ranges[n-1].maxEnd)
 	}
-	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text, thread, shared})
+	m.ranges = append(m.ranges, markerRange{start, end, maxEnd, number, id, first, text})
 	return id, fresh
 }
 

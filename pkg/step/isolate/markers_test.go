@@ -7,7 +7,7 @@ func TestMarkersForgotten(t *testing.T) {
 	const waiting = maxMarkers / 2 // launches
 	var m markers
 	for k := range int64(3 * maxMarkers) {
-		m.add(1e6*k, 1e6*k+900_000, k, 1, "step")
+		m.add(1e6*k, 1e6*k+900_000, k, "step")
 		if n := len(m.ranges); n > maxMarkers*9/8 {
 			t.Fatalf("%d markers are remembered", n)
 		}

@@ -40,8 +40,7 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 		number = counts.Step
 	}
 	start, end := b.Start.Values[k], b.End.Values[k]
-	thread, _ := b.Thread.Get(k)
-	id, fresh := r.markers.add(start, end, number, thread, text)
+	id, fresh := r.markers.add(start, end, number, text)
 	r.started, r.marked = min(r.started, start), true
 	if r.plan.method != step.NVTX {
 		return
