@@ -77,16 +77,12 @@ func (e *ended) checkAhead() {
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
 func (e *ended) checkUnmarked() *NotFound {
-	why, n := "", 0 // of the window; the segments that are not clear, or unlike the window's
+	why, n := "", 0 // the segments that are unlike the window
+	if e.rule != nil {
+		why = e.rule.why
+	}
 	for i, seg := range e.segments {
-		unclear := ""
-		if seg.rule != nil {
-			unclear = seg.rule.why
-		}
-		if why == "" && (i == e.segment || e.segment < 0) {
-			why = unclear
-		}
-		n += b2n(unclear != "" || e.segment >= 0 && i != e.segment && mostOf(e.odd(seg.sizes), len(seg.sizes)))
+		n += b2n(e.segment >= 0 && i != e.segment && mostOf(e.odd(seg.sizes), len(seg.sizes)))
 	}
 	switch {
 	case why != "" && e.markers.ids > 0: // whose number is compared with that of the steps

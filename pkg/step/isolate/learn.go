@@ -1,8 +1,6 @@
 package isolate
 
 import (
-	"slices"
-
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -28,18 +26,14 @@ func (u *rule) beginsWith(t int32, words *vocabulary) bool {
 	return u.embed && words.all[t].of>>byEmbedding&1 != 0
 }
 
-// learner holds back the rows of a rank without markers, from a collective on,
-// until it is known how to identify steps: to the end of the segment, or where
-// that is long as far as enough is known.
+// learner holds back the rows of a rank without markers, from a collective on, until it is known
+// how to identify steps: as far as enough is known, or to the end.
 type learner struct {
-	clock        // where the rows begin that are held
-	host         // that is known there
 	held  output // copies of the rows
 	rows  int    // how many there are
 	retry int    // the number of rows at which to try
 	run   run
-	tried int   // rows when the structure was last looked for
-	rule  *rule // what was found then
+	rule  *rule // what was found when it was last tried
 	whole int   // replays that begin with an embedding: each is a forward pass
 }
 
@@ -50,47 +44,38 @@ func (s *structure) learns() bool {
 		(s.plan.method == step.Graph || s.plan.method == step.Allreduce && !s.plan.gapsAlone && !s.marked)
 }
 
-// learn begins to learn with row k, a collective, or by graph any row.
-func (r *rank) learn(b *event.Batch, k int) {
-	r.put(k)
-	if r.device < 0 && r.plan.method == step.Allreduce {
-		r.device = b.Device.Values[k]
+// learn learns from rows i to j, which are held, of which the first one is a collective, or by graph
+// any row, until it is time to decide.
+func (r *rank) learn(b *event.Batch, i, j int) error {
+	r.put(i)
+	if r.learner == nil {
+		if r.device < 0 && r.plan.method == step.Allreduce {
+			r.device = b.Device.Values[i]
+		}
+		r.context.reset()
+		r.learner = &learner{retry: minHeld, held: output{pool: &pool{columns: b.Columns}}}
 	}
-	r.context.reset()
-	r.learner = &learner{retry: minHeld, clock: r.clock, host: r.host, held: output{pool: &pool{columns: b.Columns}}}
-	r.learner.long = slices.Clone(r.host.long)
-	r.limit = b.Start.Values[k] + r.plan.segmentGap
-	for _, kind := range [...]event.Kind{event.Kernel, event.Graph, event.Memcpy} {
-		r.want[kind] = ^uint32(0)
-	}
-	r.want[event.API] = 1 << event.APISync
-}
-
-// hold ends a batch of rows that were held, and says whether it is time to decide.
-func (s *structure) hold() bool {
-	l := s.learner
+	l := r.learner
+	l.held.add(b, i, j)
 	l.held.seal(event.BatchRows)
-	if l.rows >= maxHeld || len(l.run.ends) == 0 && l.rows >= minHeld {
-		return true
+	l.rows += j - i
+	r.from = j
+	for ; i < j; i++ {
+		r.read(b, i)
 	}
-	if l.rows < l.retry {
-		return false
+	switch {
+	case r.marked && r.plan.method == step.Allreduce:
+	case l.rows >= maxHeld, len(l.run.ends) == 0 && l.rows >= minHeld:
+		l.rule = l.run.rule(r.context.words.all)
+	case l.rows >= l.retry:
+		l.retry *= 2
+		if l.rule = l.run.rule(r.context.words.all); l.rule.why != "" || l.rule.groups < minGroups {
+			return nil
+		}
+	default:
+		return nil
 	}
-	l.retry *= 2
-	return s.decides()
-}
-
-// decides says whether what was seen is enough. A segment that is too short to
-// learn from waits for those after it.
-func (s *structure) decides() bool {
-	l := s.learner
-	if float64(l.rows) < growth*float64(l.tried) {
-		return false
-	}
-	l.tried, l.rule = l.rows, l.run.rule(s.context.words.all)
-	// Where there is no evidence of a cycle in fewer replays, there may be a longer one.
-	silent := s.plan.method == step.Graph && l.rule.silent && len(l.run.ends) >= minRepetitions*maxLag
-	return silent || l.rule.why == "" && l.rule.groups >= minGroups
+	return r.learned()
 }
 
 // read learns from row k. What is inside a replay says nothing about where it stands among others.
@@ -98,7 +83,7 @@ func (s *structure) read(b *event.Batch, k int) {
 	l, kind, graph := s.learner, b.Kind.Values[k], s.plan.method == step.Graph
 	switch {
 	case kind == event.NVTX:
-		if class, ok := b.Class.Get(k); !graph && (ok && class == event.StepMarker || s.plan.custom) {
+		if class, ok := b.Class.Get(k); !graph && !s.marked && (ok && class == event.StepMarker || s.plan.custom) {
 			_, s.marked = s.plan.marker.Parse(string(b.Name.Get(k)))
 		}
 		return
@@ -122,11 +107,7 @@ func (s *structure) read(b *event.Batch, k int) {
 // learned ends the learning: it sets the rule, and uses the rows that were held.
 func (r *rank) learned() (err error) {
 	l := r.learner
-	if r.want = r.plan.want; !r.marked && len(l.run.ends) > 0 {
-		u := l.rule
-		if u == nil || l.tried < l.rows {
-			u = l.run.rule(r.context.words.all)
-		}
+	if u := l.rule; !r.marked && len(l.run.ends) > 0 {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
 			u.single = u.why != "" || u.each
 			switch {
@@ -138,7 +119,7 @@ func (r *rank) learned() (err error) {
 		}
 		r.rule, r.want = u, u.wants(r.plan.want, r.context.words.all)
 	}
-	r.learner, r.clock, r.host = nil, l.clock, l.host
+	r.learner = nil
 	r.context.reset()
 	r.begins = false
 	in, from := r.in, r.from

@@ -28,11 +28,9 @@ const (
 
 // Of memory and time.
 const (
-	// Rows that are held back to learn from, before the first try and at most, and by how much more
-	// of them a try at the end of a segment takes than the one before.
+	// Rows that are held back to learn from, before the first try and at most.
 	minHeld = 1 << 14
 	maxHeld = 1 << 18
-	growth  = 1.25
 	// minGroups is how many steps must have been seen to decide before the end of the rows.
 	minGroups = 24
 	// maxMarkers is how many marker ranges of a rank are remembered at least, an eighth more at

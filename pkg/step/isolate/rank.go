@@ -52,7 +52,7 @@ type structure struct {
 	plan      *plan
 	device    int32    // whose collectives or replays count, -1: not known yet
 	learner   *learner // nil while there is nothing to learn
-	rule      *rule    // of the open segment, nil
+	rule      *rule    // nil
 	marked    bool     // the rank has markers
 	started   int64    // when the first one that counts begins, never before it came
 	startup   bool     // what is launched before it is of the step in which the profiler started
@@ -91,7 +91,6 @@ type openStep struct {
 type segment struct {
 	sizes      []int32 // of its steps
 	start, end int64
-	rule       *rule // that has told its steps, nil
 	// drained is when the GPU is done with what came before the long idle stretch, by
 	// nvtx and where nothing else is launched by then; else 0.
 	drained int64
@@ -131,9 +130,9 @@ func (r *clock) passBorders(t int64) {
 func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	first := i
 	r.in, r.from = b, i
-	for i < j && err == nil {
-		if r.plan.method == step.Graph && r.learns() { // from what is before the first pass on
-			r.learn(b, i)
+	for i < j {
+		if r.learner != nil || r.plan.method == step.Graph && r.learns() { // from what is before the first pass on
+			return r.learn(b, i, j)
 		}
 		k, stop := r.scan(b, i, j)
 		for ; i < k && r.structured(); i++ { // code that is compiled launches elementwise ones by the thousand
@@ -149,12 +148,6 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 			t := b.Start.Values[k]
 			r.put(k)
 			switch {
-			case r.learner != nil && r.decides():
-				err = r.learned()
-				i = k
-				continue
-			case r.learner != nil:
-				r.limit = t + r.plan.segmentGap
 			case !r.open:
 			case t >= r.border:
 				r.closeSegment(t)
@@ -168,20 +161,13 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 			continue
 		case wanted:
 			if r.learns() && r.isUnit(b, k) {
-				r.learn(b, k)
+				return r.learn(b, k, j)
 			}
-			if r.learner == nil {
-				r.observe(b, k)
-			} else if r.read(b, k); r.marked && r.plan.method != step.Graph {
-				r.put(k + 1)
-				err = r.learned()
-			}
+			r.observe(b, k)
 		}
 		i = k + 1
 	}
-	if r.put(j); r.learner != nil && r.hold() {
-		return r.learned()
-	}
+	r.put(j)
 	if t := b.Start.Values[j-1]; r.pausing() {
 		if r.rows += j - first; r.rows >= maxHeld { // too many to hold them any longer
 			if r.rows = 0; !r.hostIn(t).works(never) {
@@ -195,14 +181,9 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	return err
 }
 
-// put puts those of the rows before row k that are not in it into the output, or holds them.
+// put puts those of the rows before row k that are not in it into the output.
 func (r *rank) put(k int) {
-	to := &r.out
-	if r.learner != nil {
-		to = &r.learner.held
-		r.learner.rows += k - r.from
-	}
-	to.add(r.in, r.from, k)
+	r.out.add(r.in, r.from, k)
 	r.from = k
 }
 
@@ -283,7 +264,7 @@ func (r *rank) begin(k int, s openStep, name string) {
 		r.endStep(s.start, s.start)
 	} else {
 		r.open = true
-		r.segments = append(r.segments, segment{start: s.start, end: s.end, rule: r.rule})
+		r.segments = append(r.segments, segment{start: s.start, end: s.end})
 	}
 	r.setStep(s, name)
 	copyLaunch(r.out.at(r.step.at), r.step.at.row, r.in, k)
@@ -353,10 +334,6 @@ func (r *rank) closeSegment(t int64) {
 	r.outside.close()
 	r.step.id = none
 	r.context.launches = r.context.launches[:0]
-	if !r.replaying { // the next segment may be another
-		r.rule, r.want = nil, r.plan.want
-		r.begins = false
-	}
 	r.recent = r.recent[:0]
 }
 
@@ -375,7 +352,8 @@ func (r *rank) settledBefore() int {
 
 // finish takes the end of the rank's rows. An error is in those that were held.
 func (r *rank) finish() (err error) {
-	if r.learner != nil {
+	if l := r.learner; l != nil {
+		l.rule = l.run.rule(r.context.words.all)
 		err = r.learned()
 	}
 	if r.open {

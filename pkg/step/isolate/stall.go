@@ -212,7 +212,7 @@ func (r *rank) decide(until int64) {
 		}
 	})
 	r.segments[last].end = d.end
-	r.segments = append(r.segments, segment{start: r.step.start, end: r.step.end, rule: r.rule})
+	r.segments = append(r.segments, segment{start: r.step.start, end: r.step.end})
 	r.recent = r.recent[:0]
 	r.out.at(r.step.at).Segment.Set(r.step.at.row, int64(last+1))
 }
