@@ -83,19 +83,3 @@ func (r Repeat) Unit(s []int32) int {
 	}
 	return at
 }
-
-// Repeats returns where the sequence repeats with a lag without a difference, twice or more:
-// from the first element of the first repetition to after the last of the last.
-func Repeats(s []int32, lag int) (all []Repeat) {
-	from := 0
-	for i := 0; i+lag <= len(s); i++ {
-		if i+lag < len(s) && s[i] == s[i+lag] {
-			continue
-		}
-		if i-from >= lag {
-			all = append(all, Repeat{Lag: lag, From: from, To: i + lag, Score: i - from})
-		}
-		from = i + 1
-	}
-	return all
-}

@@ -129,9 +129,8 @@ func (e *ended) checkCounts() {
 		{n + more(e.sizes, e.size), "forward passes by their all-reduce kernels"},
 		{n + n*int(float64(e.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
 		{n + more(e.kernels, median(e.kernels)), "forward passes by all of their kernels"},
-		{max(n, e.copied), "copies of tokens from the GPU"},
 	} {
-		if by := distance(n, one.count); by > most && (float64(by) > maxApart*float64(n) || by > 1 && float64(by) > maxStray*float64(n)) {
+		if by := distance(n, one.count); by > most && float64(by) > maxStray*float64(n) {
 			most, other = by, fmt.Sprintf("%d %s", one.count, one.of)
 		}
 	}
@@ -200,7 +199,7 @@ func (o *outside) call(class event.Class, t int64) {
 func (o *outside) marker(end, number int64, fresh bool) {
 	first, last := o.end == never, o.number
 	switch o.number = number; {
-	case first || number < last || number == noNumber:
+	case first || last == noNumber || number < last:
 		o.numbers += b2n(fresh)
 	default:
 		o.numbers += int(number - last)

@@ -16,7 +16,6 @@ type eager struct {
 	// kernels is how many no replay ran, since what a step begins with. Elementwise ones do not
 	// count: code that is compiled launches them by the thousand.
 	kernels int32
-	copied  bool     // tokens are copied back before onset
 	onset   openStep // what may be a step, and begins with a kernel that no replay ran
 	name    string   // of that step; "" where there is none
 	// first tells that the open step is such a one, before which nothing is open.
@@ -38,7 +37,6 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 		}
 		r.eager.kernels = 0
 		r.settleEager()
-		r.copying, r.eager.copied = r.copying || r.eager.copied, false
 		boundary = r.boundary(b, k)
 	}
 	if !r.open || boundary {
@@ -64,7 +62,7 @@ func (r replayed) observeEager(b *event.Batch, k int) {
 		r.settleEager()
 		s, text := r.stepAt(b, k)
 		s.id, s.eager = none, true
-		e.kernels, e.copied, r.copying = 0, e.copied || r.copying, false
+		e.kernels = 0
 		if e.first = !r.open; e.first {
 			r.begin(k, s, text)
 		} else {
@@ -86,8 +84,6 @@ func (r replayed) settleEager() {
 	case e.first && !forward:
 		r.retract()
 	case e.name != "" && forward && e.onset.start > r.step.start:
-		r.copied += b2n(e.copied && r.rule.copies)
-		e.copied = false
 		r.endStep(e.onset.start, e.onset.start)
 		r.setStep(e.onset, e.name)
 		r.out.each(r.step.at, func(b *event.Batch, i int) {

@@ -33,9 +33,11 @@
 // With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
 // not as far apart as the steps of the GPU. With all methods one says where something else
 // that a step has once says that there is another number of steps, and names both: markers,
-// what is launched from one marker to the next, the usual
-// number of collectives and of kernels, copies of tokens from the GPU (checkCounts), and one where
+// their numbers, what is launched from one marker to the next, the usual
+// number of collectives and of kernels (checkCounts), and one where
 // the steps of some ranks are a quarter longer than those of others (checkUnlike).
+// Where every other marker is missing, has no number, and graphs are launched, nothing tells: a
+// draft model's graphs look the same.
 //
 // A rank without allreduce kernels in a run that has them is a stage of a
 // pipeline: its steps are its marker ranges, or else its replays, or else it has none.
@@ -44,29 +46,28 @@
 //
 // In a rank without markers a gap is no evidence: the layers of a large model are
 // a millisecond apart in prefill, and the steps of a fast one less. A step is the period of
-// the sequence of its allreduce kernels, each of which is what lies before it: names of
-// kernels between the two on the GPU, and between their launches what the host did, so that it
-// may run ahead. Periods are found as layers are (package stat): by lag search, with local
-// alignment, from the shortest on. What repeats by itself inside a longer period is left
-// out of it, and so are its kernels, which leaves what a step has once. How a step was
-// launched does not count, and two that share half of what they have once are alike: an eager
-// prefill is a step as a replay is.
+// the sequence of its allreduce kernels, or replays, each of which is what lies before it of the
+// work that a step has once: the kernel that looks up embeddings, those that make tokens, the host's
+// waits, copies to and from the GPU. Kernels lie where they run, and what the host does between the launches of two, so
+// that it may run ahead. Those before which there is none, as inside layers, are left out, and two
+// that share half of it are alike: an eager prefill is a step as a replay is. Periods are found as
+// layers are ([step.Align]): by lag search, with local alignment.
 //
-// Of the periods that cover nine tenths of what is left, that is taken with which most
-// evidence goes: each step has once, or never, the kernel that looks up embeddings, those that
-// make tokens, the host's waits, copies to and from the GPU, another replay. That also says where
-// in the period a step begins: with the first of these kinds, in this order but for what makes
-// tokens and brings them back, which stands at the end. A rule is made of what lies at these
-// places and hardly anywhere else, and tells the steps of the rest of the segment.
+// Of the periods that cover nine tenths of the sequence, that is taken with which most evidence
+// goes: each step has once, or never, what a kind of it is. That also says where
+// in the period a step begins: with the first of these kinds, in this order but for what makes tokens
+// and brings them back, which stands at the end. A rule is made of the names that lie at these
+// places and hardly anywhere else, and tells the steps of the rank.
 //
 // Where no period covers as much, or another one has as much evidence, isolating fails: it
-// cannot tell. It warns where a tenth of the steps differ in size, and where a segment outside of the
-// window is not clear. Gap, when it is given, asks for the gaps alone.
+// cannot tell. It warns where a tenth of the steps differ in size, and where those of a segment
+// outside of the window do. Gap, when it is given, asks for the gaps alone.
 //
 // Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
 // list of kernel names (compiled models have others), and periods of the sequence
-// of kernels without evidence (layers recur more clearly than steps do, and context steps at a
-// fixed distance recur, too).
+// of kernels (layers recur more clearly than steps do, and context steps at a
+// fixed distance recur, too; leaving out what repeats by itself, one length after the other, told
+// the steps of three of 478 runs more).
 //
 // # Segments and periods
 //
@@ -97,10 +98,9 @@
 // next step starts or the segment closes. That is all the memory it takes,
 // besides two numbers a step and the last 16,384 marker ranges of a rank.
 //
-// Without markers, and by graph, the rows of a segment are held back from its first
-// allreduce kernel or replay on until enough is known, 262,144 rows at most. The
-// rule that was learned is kept to the end of the segment. Segments that are too
-// short to learn from wait for those after them.
+// Without markers, and by graph, the rows of a rank are held back from its first
+// allreduce kernel on, or its first row, until enough is known, 262,144 rows at most. The
+// rule that was learned is kept to the end of the rank.
 package isolate
 
 import (
@@ -199,7 +199,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if launches, lost := unrecorded(h); method == step.Allreduce && lost > 0 && mostOf(lost, launches) {
 		opt.Warn(fmt.Sprintf("replays of %d of %d graph launches were not recorded: steps that ran as replays have no all-reduce kernels to find them by", lost, launches))
 	}
-	if err := h.Require(columns(method, structured(h, &opt))); err != nil {
+	if err := h.Require(columns(method)); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(method, &opt)

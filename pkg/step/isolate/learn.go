@@ -5,25 +5,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// rule is how the steps of a segment without markers are identified.
+// rule is how the steps of a rank without markers are identified.
 type rule struct {
 	begins []bool // of each token, whether a step begins where it lies before a collective
-	embed  bool   // kernels that look up embeddings begin a step by any name
-	each   bool   // each collective, or replay, began one there
 	groups int    // whole steps that it was learned from
 	single bool   // each replay of a graph is a step
-	copies bool   // tokens are copied back once in each step
 	silent bool   // there was no evidence there
 	why    string // what was not clear where the rule was learned, "" for nothing
-}
-
-// beginsWith says whether a step begins where a token lies. Those that came after the rule was
-// learned say so only where they are names of embeddings.
-func (u *rule) beginsWith(t int32, words *vocabulary) bool {
-	if int(t) < len(u.begins) {
-		return u.begins[t]
-	}
-	return u.embed && words.all[t].of>>byEmbedding&1 != 0
 }
 
 // learner holds back the rows of a rank without markers, from a collective on, until it is known
@@ -65,7 +53,7 @@ func (r *rank) learn(b *event.Batch, i, j int) error {
 	}
 	switch {
 	case r.marked && r.plan.method == step.Allreduce:
-	case l.rows >= maxHeld, len(l.run.ends) == 0 && l.rows >= minHeld:
+	case l.rows >= maxHeld, l.run.units == 0 && l.rows >= minHeld:
 		l.rule = l.run.rule(r.context.words.all)
 	case l.rows >= l.retry:
 		l.retry *= 2
@@ -100,18 +88,18 @@ func (s *structure) read(b *event.Batch, k int) {
 		s.between(b, k)
 		return
 	}
-	s.unit(b, k)
-	l.run.ends = append(l.run.ends, len(l.run.tokens))
+	s.launched(b, k)
+	l.run.units++
 }
 
 // learned ends the learning: it sets the rule, and uses the rows that were held.
 func (r *rank) learned() (err error) {
 	l := r.learner
-	if u := l.rule; !r.marked && len(l.run.ends) > 0 {
+	if u := l.rule; !r.marked && l.run.units > 0 {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
-			u.single = u.why != "" || u.each
+			u.single = u.why != ""
 			switch {
-			case u.silent && float64(l.whole) >= minCover*float64(len(l.run.ends)):
+			case u.silent && float64(l.whole) >= minCover*float64(l.run.units):
 				u.why = ""
 			case u.why != "":
 				u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
@@ -139,7 +127,7 @@ func (r *rank) learned() (err error) {
 func (u *rule) wants(want [event.MaxKinds]uint32, all []token) [event.MaxKinds]uint32 {
 	for t, begins := range u.begins {
 		switch t := int32(t); {
-		case !begins || t == tokenReplay:
+		case !begins:
 		case t == tokenSync:
 			want[event.API] |= 1 << event.APISync
 		case t < firstName:
@@ -147,12 +135,6 @@ func (u *rule) wants(want [event.MaxKinds]uint32, all []token) [event.MaxKinds]u
 		case all[t].class >= 0:
 			want[event.Kernel] |= 1 << uint32(all[t].class)
 		}
-	}
-	if u.copies {
-		want[event.Memcpy] = ^uint32(0)
-	}
-	if u.embed {
-		want[event.Kernel] |= 1 << event.Copy
 	}
 	return want
 }

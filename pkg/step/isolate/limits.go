@@ -2,8 +2,6 @@ package isolate
 
 // Of what is odd about steps.
 const (
-	// maxApart is by how much two independent counts of steps may differ, as a share (SPEC 3).
-	maxApart = 0.05
 	// unlike is how many times as long as those of another the steps of a rank are that are of
 	// another kind.
 	unlike = 1.25
@@ -16,10 +14,11 @@ const (
 	// minCover is the share that is as good as all: of what runs that a period covers, of its
 	// repetitions that have evidence once. A tenth that is otherwise is told (SPEC 3).
 	minCover = 0.9
-	// maxStray is the share of steps that may be wrong without being told, and of the places of
+	// maxStray is the share of steps that may be wrong without being told, by which two independent
+	// counts of them may differ (SPEC 3 warns from 5 % on), and of the places of
 	// what begins steps that lie inside them: recordings lose rows.
 	maxStray = 0.02
-	// maxLag is the longest period, in collectives or replays without what repeats inside it, and
+	// maxLag is the longest period, in collectives or replays before which there is evidence, and
 	// bounds the work of the search.
 	maxLag = 64
 	// maxScheduled is how many steps engines keep on the GPU while the host prepares more.

@@ -2,9 +2,7 @@ package isolate
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -18,7 +16,6 @@ type kind int
 const (
 	byEmbedding kind = iota // the kernel that looks up embeddings
 	byInput                 // copies to the GPU
-	byReplay                // another graph replay
 	bySync                  // the host waits for the GPU
 	byHead                  // the kernels that make tokens of the logits
 	byOutput                // copies from the GPU
@@ -29,45 +26,33 @@ const (
 // comes after them it is not known where in a step it stands.
 const lastOnset = bySync
 
-// run is the sequence of a device's collectives, or replays, in a stretch without markers: what
-// lies before each of them.
+// run is what lies before a device's collectives, or replays, in a stretch without markers.
 type run struct {
-	tokens []int32 // of all collectives, each token once a collective
-	ends   []int   // where those of each collective end in tokens
-	at     []int   // of each token, the number of the collective it lay before last, plus 1
+	units  int32     // how many there are
+	places [][]int32 // of each token, those that it lies before, by their number
 }
 
-// add notes that a token lies before the next collective.
+// add notes that a token lies before the next collective. What came before the first one was not
+// seen.
 func (s *run) add(t int32) {
-	for int(t) >= len(s.at) {
-		s.at = append(s.at, 0)
+	for int(t) >= len(s.places) {
+		s.places = append(s.places, nil)
 	}
-	if n := len(s.ends) + 1; s.at[t] != n {
-		s.at[t] = n
-		s.tokens = append(s.tokens, t)
+	at := s.places[t]
+	if n := len(at); s.units > 0 && (n == 0 || at[n-1] != s.units) {
+		s.places[t] = append(at, s.units)
 	}
 }
 
-// evidence is where in a run what a step has once lies.
-type evidence struct {
-	tokens []token           // that are known
-	places [][]int32         // of each, the collectives that it lies before
-	kinds  [numKinds][]int32 // of each kind
-}
+// evidence is where in a run what a step has once lies: the collectives, of each kind.
+type evidence [numKinds][]int32
 
-// evidence returns what there is in the run. What came before the first collective was not seen.
-func (s *run) evidence(all []token) *evidence {
-	e := &evidence{places: make([][]int32, max(len(s.at), int(firstName)))}
-	e.tokens = all[:len(e.places)]
-	for i := 1; i < len(s.ends); i++ {
-		for _, t := range s.tokensOf(int32(i)) {
-			e.places[t] = append(e.places[t], int32(i))
-		}
-	}
-	for t, one := range e.tokens {
-		for k := range numKinds {
-			if one.of>>k&1 != 0 {
-				e.kinds[k] = union(e.kinds[k], e.places[t])
+// evidence returns what there is in the run.
+func (s *run) evidence(all []token) (e evidence) {
+	for t, places := range s.places {
+		for k := range e {
+			if all[t].of>>k&1 != 0 {
+				e[k] = union(e[k], places)
 			}
 		}
 	}
@@ -81,89 +66,77 @@ type fit struct {
 	score int     // how many of them, less those that recur otherwise
 }
 
-// fits returns the periods that cover the run. What repeats is looked for from the shortest
-// period on: what repeats by itself, as layers do, is left out of what is longer, and so are
-// its kernels, as they do not tell one collective from another.
-func (s *run) fits(e *evidence) (all []fit) {
-	inner := make([]bool, len(e.tokens))
-	inner[tokenReplay] = true // an eager pass is a step as one that is replayed
-	own := func(t int32) int32 {
-		if inner[t] {
-			return int32(len(inner))
-		}
-		return t
-	}
-	parts := make([]int32, len(s.ends))
-	for i := range parts {
-		parts[i] = int32(i)
-	}
-	kind := func(t int32) int32 { return int32(bits.TrailingZeros8(e.tokens[t].of)) }
-	all = fitsOf(s.symbols(parts, kind, int32(numKinds)))
-	for len(parts) >= minRepetitions {
-		var symbols []int32
-		parts, symbols = s.symbols(parts, own, int32(len(inner)))
-		all = append(all, fitsOf(parts, symbols)...)
-		n := len(parts)
-		if parts = s.collapse(parts, symbols, inner, e); len(parts) == n {
-			break
-		}
-	}
-	for i := range all {
-		f := &all[i]
-		for k := range numKinds {
-			// It is enough that one token of a kind is there once: what makes tokens stretches over a
-			// collective of the sampler.
-			is := once(f.at, e.kinds[k]) >= minCover
-			for t, one := range e.tokens {
-				is = is || one.of>>k&1 != 0 && once(f.at, e.places[t]) >= minCover
+// fits returns the periods that cover the run: those of the sequence of what there is evidence of
+// before each collective, and of that without what ends a step, which a draft model has, too,
+// as often as it likes. Collectives before which there is none, as inside layers, are left out.
+func (s *run) fits(e *evidence, tokens []token) (all []fit) {
+	for _, kinds := range [...]kind{numKinds, lastOnset + 1} {
+		before := make([]int32, s.units+1) // with what comes after the last one
+		for k, places := range e[:kinds] {
+			for _, at := range places {
+				before[at] |= 1 << k
 			}
-			switch {
-			case len(e.kinds[k]) < minRepetitions:
-			case is:
-				f.kinds = append(f.kinds, k)
-				f.score++
-			default:
-				f.score--
+		}
+		var at, symbols []int32
+		for i, v := range before {
+			if v != 0 {
+				at, symbols = append(at, int32(i)), append(symbols, v)
+			}
+		}
+		merge(symbols)
+		for _, r := range step.RepeatCandidates(symbols, maxLag) {
+			if f := fitOf(at, symbols, r); f != nil {
+				f.weigh(e, s, tokens)
+				all = append(all, *f)
 			}
 		}
 	}
 	return all
 }
 
-// fitsOf returns the periods that cover a sequence of symbols.
-func fitsOf(parts, symbols []int32) (all []fit) {
-	for _, r := range step.RepeatCandidates(symbols, maxLag) {
-		if f := fitOf(parts, symbols, r); f != nil {
-			all = append(all, *f)
+// weigh says which evidence each repetition of the period has once. It is enough that one token of a
+// kind is there once: what makes tokens stretches over a collective of the sampler.
+func (f *fit) weigh(e *evidence, s *run, all []token) {
+	for k, places := range e {
+		is := once(f.at, places) >= minCover
+		for t, places := range s.places {
+			is = is || all[t].of>>k&1 != 0 && once(f.at, places) >= minCover
+		}
+		switch {
+		case len(places) < minRepetitions:
+		case is:
+			f.kinds = append(f.kinds, kind(k))
+			f.score++
+		default:
+			f.score--
 		}
 	}
-	return all
+}
+
+// merge makes those symbols, sets of kinds of evidence, the same that share half of what they have:
+// each the most frequent one. An eager pass is a step as one that is replayed.
+func merge(symbols []int32) {
+	var counts [1 << numKinds]int
+	for _, v := range symbols {
+		counts[v]++
+	}
+	for i, v := range symbols {
+		for other, n := range counts {
+			if n > counts[symbols[i]] && mostOf(bits.OnesCount(uint(other)&uint(v)), bits.OnesCount(uint(other)|uint(v))) {
+				symbols[i] = int32(other)
+			}
+		}
+	}
 }
 
 // fitOf returns the period of a run of a lag, nil where the run is too short for one, or it does
-// not cover the sequence, or repeats a shorter one.
-func fitOf(parts, symbols []int32, r step.Repeat) *fit {
+// not cover the sequence.
+func fitOf(at, symbols []int32, r step.Repeat) *fit {
 	if r.To-r.From < minRepetitions*r.Lag {
 		return nil
 	}
-	at := r.Unit(symbols)
-	unit := symbols[at : at+r.Lag]
-	for part := 1; part < r.Lag; part++ {
-		if r.Lag%part == 0 && slices.Equal(unit[part:], unit[:r.Lag-part]) {
-			return nil
-		}
-	}
-	has, n := make([]bool, slices.Max(symbols)+1), 0
-	for _, v := range unit {
-		has[v] = true
-	}
-	for _, v := range symbols {
-		n += b2n(has[v])
-	}
-	if float64(n) < minCover*float64(len(symbols)) { // no alignment covers more
-		return nil
-	}
-	a := step.Align(symbols, unit)
+	from := r.Unit(symbols)
+	a := step.Align(symbols, symbols[from:from+r.Lag])
 	a.Keep(r.Lag)
 	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
 		return nil
@@ -172,116 +145,10 @@ func fitOf(parts, symbols []int32, r step.Repeat) *fit {
 	for i, turn := a.Prologue, -1; i < len(symbols)-a.Epilogue; i++ {
 		if a.Turn[i] != turn {
 			turn = a.Turn[i]
-			f.at = append(f.at, parts[i])
+			f.at = append(f.at, at[i])
 		}
 	}
 	return f
-}
-
-// collapse leaves out what repeats with the shortest lag, and notes its tokens: what holds
-// least evidence of a step first, as the layers of one step may repeat with the lag with which
-// others do.
-func (s *run) collapse(parts, symbols []int32, inner []bool, e *evidence) (kept []int32) {
-	var runs []step.Repeat
-	for kinds := 0; kinds <= int(numKinds) && len(runs) == 0; kinds++ {
-		for lag := 1; lag <= min(maxLag, len(symbols)/2) && len(runs) == 0; lag++ {
-			runs = slices.DeleteFunc(step.Repeats(symbols, lag), func(r step.Repeat) bool {
-				return s.kindsIn(parts[r.From:r.From+lag], e) > kinds
-			})
-		}
-	}
-	from := 0
-	for _, r := range runs {
-		if r.From < from { // it begins inside the one before
-			continue
-		}
-		kept = append(kept, parts[from:r.From]...)
-		for _, part := range parts[r.From:r.To] {
-			for _, t := range s.tokensOf(part) {
-				inner[t] = true
-			}
-		}
-		from = r.To
-	}
-	return append(kept, parts[from:]...)
-}
-
-// kindsIn is how many kinds of evidence lie before some collectives.
-func (s *run) kindsIn(parts []int32, e *evidence) int {
-	kinds := uint8(0)
-	for _, part := range parts {
-		for _, t := range s.tokensOf(part) {
-			kinds |= e.tokens[t].of
-		}
-	}
-	return bits.OnesCount8(kinds)
-}
-
-// tokensOf returns what lies before a collective.
-func (s *run) tokensOf(i int32) []int32 {
-	from := 0
-	if i > 0 {
-		from = s.ends[i-1]
-	}
-	return s.tokens[from:s.ends[i]]
-}
-
-// symbols numbers collectives by what lies before them, as of has it where that is below most: but
-// for what repeats inside a step, and for how it was launched: an eager pass is a step as one
-// that is replayed. Two that share half of what they have are the same, and those are left out
-// that have nothing.
-func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, symbols []int32) {
-	type signature struct {
-		set    []int32
-		n      int // how often it is there
-		symbol int32
-	}
-	known := map[string]*signature{}
-	var signatures []*signature // the kept
-	var set []int32
-	var key []byte
-	for _, part := range parts {
-		set = set[:0]
-		for _, t := range s.tokensOf(part) {
-			if v := of(t); v < most {
-				set = append(set, v)
-			}
-		}
-		if len(set) == 0 {
-			continue
-		}
-		slices.Sort(set)
-		set = slices.Compact(set)
-		key, _ = binary.Append(key[:0], binary.NativeEndian, set)
-		one := known[string(key)]
-		if one == nil {
-			one = &signature{set: slices.Clone(set)}
-			known[string(key)] = one
-		}
-		one.n++
-		kept, signatures = append(kept, part), append(signatures, one)
-	}
-	// The most frequent ones come first: the others are like them.
-	order := slices.SortedFunc(maps.Values(known), func(a, b *signature) int {
-		return cmp.Or(b.n-a.n, slices.Compare(a.set, b.set))
-	})
-	var leaders []*signature
-	for i, one := range order {
-		one.symbol = int32(i)
-		k := slices.IndexFunc(leaders, func(other *signature) bool {
-			both := int(common(one.set, other.set))
-			return mostOf(both, len(one.set)+len(other.set)-both)
-		})
-		if k >= 0 {
-			one.symbol = leaders[k].symbol
-		} else if len(leaders) < maxLag {
-			leaders = append(leaders, one)
-		}
-	}
-	for _, one := range signatures {
-		symbols = append(symbols, one.symbol)
-	}
-	return kept, symbols
 }
 
 // rule learns from the run how to identify its steps: they are the repetitions of the period
@@ -289,26 +156,24 @@ func (s *run) symbols(parts []int32, of func(t int32) int32, most int32) (kept, 
 // kind stands that each repetition has once.
 func (s *run) rule(all []token) *rule {
 	e := s.evidence(all)
-	u := &rule{silent: !slices.ContainsFunc(e.kinds[:], func(at []int32) bool { return len(at) >= minRepetitions })}
-	best, rival := s.best(e)
+	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
+	best, rival := s.best(&e, all)
 	if best == nil {
-		u.embed, u.why = true, fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
+		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
 		return u
 	}
 	at, kinds := best.at, best.kinds
 	onset := len(kinds) > 0 && kinds[0] <= lastOnset
 	if onset {
-		at = e.kinds[kinds[0]]
+		at = e[kinds[0]]
 	}
-	u.copies = slices.Contains(kinds, byOutput)
 	u.groups = max(0, len(at)-1)
-	u.each = float64(len(s.ends)-1-len(at)) <= maxStray*float64(len(s.ends))
-	clear := u.beginAt(at, e)
+	clear := u.beginAt(at, s.places)
 	switch {
-	case best.score < 0 && len(kinds) < 2 || !slices.ContainsFunc(kinds, func(k kind) bool { return k != byReplay }):
+	case best.score < 0 && len(kinds) < 2 || len(kinds) == 0:
 		u.why = "no once-per-step work recurs with the period"
 	case rival != nil:
-		u.why = fmt.Sprintf("a period of %d of them fits as well as one of %d", len(s.ends)/len(rival.at), len(s.ends)/len(best.at))
+		u.why = fmt.Sprintf("a period of %d of them fits as well as one of %d", int(s.units)/len(rival.at), int(s.units)/len(best.at))
 	case !onset:
 		u.why = "it is not clear which once-per-step work comes first"
 	case !clear:
@@ -319,8 +184,8 @@ func (s *run) rule(all []token) *rule {
 
 // best returns the period with which most kinds of evidence go, and one of other steps with
 // which as many do; nil where there is none.
-func (s *run) best(e *evidence) (best, rival *fit) {
-	all := s.fits(e)
+func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
+	all := s.fits(e, tokens)
 	for i := range all {
 		if best == nil || all[i].score > best.score {
 			best = &all[i]
@@ -337,20 +202,19 @@ func (s *run) best(e *evidence) (best, rival *fit) {
 // beginAt has the rule begin steps with tokens that lie where steps begin and hardly anywhere else: of
 // them those that are needed for nearly all of the steps, the most frequent first. It says whether
 // there are enough.
-func (u *rule) beginAt(at []int32, e *evidence) bool {
+func (u *rule) beginAt(at []int32, places [][]int32) bool {
 	var tokens []int
-	for t, places := range e.places {
+	for t, places := range places {
 		if both := common(at, places); both > 0 && both >= (1-maxStray)*float64(len(places)) {
 			tokens = append(tokens, t)
 		}
 	}
-	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(common(at, e.places[b]), common(at, e.places[a])) })
-	u.begins = make([]bool, len(e.places))
+	slices.SortStableFunc(tokens, func(a, b int) int { return cmp.Compare(common(at, places[b]), common(at, places[a])) })
+	u.begins = make([]bool, len(places))
 	var covered []int32
 	for _, t := range tokens {
-		if more := union(covered, e.places[t]); common(at, more) > common(at, covered) {
+		if more := union(covered, places[t]); common(at, more) > common(at, covered) {
 			covered, u.begins[t] = more, true
-			u.embed = u.embed || e.tokens[t].of>>byEmbedding&1 != 0
 		}
 	}
 	return common(at, covered) >= (1-maxStray)*float64(len(at))

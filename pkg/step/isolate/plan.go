@@ -11,7 +11,7 @@ import (
 // Columns returns the columns of a stream that finding its steps takes.
 func Columns(h *event.Header, opt Options) event.Set {
 	method, _, _ := choose(h, &opt) // New says what is wrong with it
-	return columns(method, structured(h, &opt)) | event.HostCols
+	return columns(method) | event.HostCols
 }
 
 // Launched returns the class of the kernels whose launching calls finding steps takes, false
@@ -69,13 +69,13 @@ func unrecorded(h *event.Header) (launches, lost int64) {
 }
 
 // columns returns the columns that a method takes.
-func columns(method string, structured bool) event.Set {
+func columns(method string) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
-	switch {
-	case method == step.Graph || method == step.Allreduce && structured:
+	switch method {
+	case step.Graph:
 		return always | 1<<event.ColLaunchStart | 1<<event.ColCorrelation | 1<<event.ColGraphNode
-	case method == step.Allreduce:
+	case step.Allreduce:
 		return always | 1<<event.ColLaunchStart
 	}
 	return always

@@ -60,8 +60,6 @@ type structure struct {
 	context   context
 	work      int32 // kernels of the open step, by structure, but for elementwise ones
 	begins    bool  // what lies before the next collective has a step begin
-	copied    int   // collectives or replays before which tokens are copied back, where steps are
-	copying   bool  // they are, before the next one
 }
 
 // isolated is what there is of steps.
@@ -187,7 +185,7 @@ func (r *rank) put(k int) {
 	r.from = k
 }
 
-// structured says whether the structure of collectives tells the open segment's steps.
+// structured says whether the structure of collectives tells the steps.
 func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
 
 // stop is why scan came back.

@@ -16,15 +16,13 @@ type token struct {
 	of    uint8       // the bits of the kinds of evidence that it is of
 }
 
-// Tokens that are no kernels. Those before tokenReplay are of the host and
-// count where they lie between the launches of two collectives; names count where
-// their kernels run between the two.
+// Tokens that are no kernels are of the host and count where they lie between the launches of two
+// collectives; names count where their kernels run between the two.
 const (
-	tokenSync   int32 = iota // a thread waits for the GPU
-	tokenHtoD                // a copy to the GPU was launched
-	tokenDtoH                // a copy from the GPU was launched
-	tokenReplay              // the collective is of another graph replay
-	firstName                // the names of kernels come from here on
+	tokenSync int32 = iota // a thread waits for the GPU
+	tokenHtoD              // a copy to the GPU was launched
+	tokenDtoH              // a copy from the GPU was launched
+	firstName              // the names of kernels come from here on
 )
 
 // vocabulary numbers tokens.
@@ -37,7 +35,7 @@ type vocabulary struct {
 // newVocabulary returns one of no names.
 func newVocabulary() vocabulary {
 	return vocabulary{ids: map[string]int32{}, all: []token{
-		tokenSync: {"", -1, 1 << bySync}, tokenHtoD: {"", -1, 1 << byInput}, tokenDtoH: {"", -1, 1 << byOutput}, tokenReplay: {"", -1, 1 << byReplay},
+		tokenSync: {"", -1, 1 << bySync}, tokenHtoD: {"", -1, 1 << byInput}, tokenDtoH: {"", -1, 1 << byOutput},
 	}}
 }
 
@@ -81,7 +79,6 @@ type context struct {
 	words    vocabulary
 	hosts    []hostEvent // that no collective was launched after yet, in the order of time
 	launch   int64       // of the collective before, none
-	replay   int64       // graph launch of the collective before, none
 	launches []int64     // the graph launches whose replays began last
 }
 
@@ -93,7 +90,7 @@ type hostEvent struct {
 
 // reset forgets all but the names, where a stretch is read again or another begins.
 func (c *context) reset() {
-	c.hosts, c.launches, c.launch, c.replay = c.hosts[:0], c.launches[:0], none, none
+	c.hosts, c.launches, c.launch = c.hosts[:0], c.launches[:0], none
 }
 
 // begun notes the replay of a graph launch and says whether that is a new one.
@@ -111,18 +108,14 @@ func (c *context) begun(launch int64) bool {
 // host uses row k, which is of an API call or a copy. Copies come when they run.
 func (c *context) host(b *event.Batch, k int) {
 	e := hostEvent{start: b.Start.Values[k], token: -1}
-	switch class, classed := b.Class.Get(k); b.Kind.Values[k] {
-	case event.API:
-		if classed && class == event.APISync {
-			e.token = tokenSync
-		}
-	case event.Memcpy:
-		at, ok := b.LaunchStart.Get(k)
-		e.start = at
-		switch name := b.Name.Get(k); {
-		case ok && string(name) == "memcpy HtoD":
+	switch kind := b.Kind.Values[k]; {
+	case kind == event.API && b.Class.Valid.Get(k) && b.Class.Values[k] == event.APISync:
+		e.token = tokenSync
+	case kind == event.Memcpy && b.LaunchStart.Valid.Get(k):
+		switch e.start = b.LaunchStart.Values[k]; string(b.Name.Get(k)) {
+		case "memcpy HtoD":
 			e.token = tokenHtoD
-		case ok && string(name) == "memcpy DtoH":
+		case "memcpy DtoH":
 			e.token = tokenDtoH
 		}
 	}
@@ -159,9 +152,8 @@ func (s *structure) note(t int32) (begins bool) {
 		s.learner.run.add(t)
 		return false
 	}
-	begins = s.rule.beginsWith(t, &s.context.words)
+	begins = int(t) < len(s.rule.begins) && s.rule.begins[t] // not of names that came after it was learned
 	s.begins = s.begins || begins
-	s.copying = s.copying || t == tokenDtoH
 	return begins
 }
 
@@ -191,30 +183,11 @@ func (s *structure) launched(b *event.Batch, k int) (begins bool) {
 	return begins
 }
 
-// unit uses what comes with row k, a collective or the first one of a replay: the host events
-// before it, and of a collective whether another replay begins.
-func (s *structure) unit(b *event.Batch, k int) {
-	if s.launched(b, k); s.plan.method == step.Graph {
-		return
-	}
-	replay := int64(none)
-	if b.Columns.Has(event.ColGraphNode) && b.GraphNode.Valid.Get(k) {
-		if id, ok := b.Correlation.Get(k); ok {
-			replay = id
-		}
-	}
-	if replay != none && replay != s.context.replay {
-		s.note(tokenReplay)
-	}
-	s.context.replay = replay
-}
-
 // boundary says whether the rule has a step begin with the collective or replay in row k.
 func (s *structure) boundary(b *event.Batch, k int) bool {
-	s.unit(b, k)
+	s.launched(b, k)
 	begins := s.begins || s.rule.single
-	s.copied += b2n(s.copying && s.rule.copies)
-	s.begins, s.copying = false, false
+	s.begins = false
 	return begins
 }
 
