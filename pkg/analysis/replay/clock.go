@@ -55,7 +55,7 @@ func (t *Trace) align() error {
 	}
 	for k, run := range t.runs {
 		if d := t.clocks.ahead[t.stretches[run.Tag]]; d != 0 {
-			moved, err := t.moved(run, d)
+			moved, err := earlier(t.store, t.writer, run, d)
 			if err != nil {
 				return err
 			}
@@ -71,9 +71,9 @@ func (t *Trace) align() error {
 	return nil
 }
 
-// moved is a run with all times earlier.
-func (t *Trace) moved(run *spill.Run, by int64) (*spill.Run, error) {
-	err := t.store.Scan([]*spill.Run{run}, spill.All, run.First, run.Last, func(rows spill.Rows) error {
+// earlier is a run with all times earlier.
+func earlier(store *spill.Store, w *spill.Writer, run *spill.Run, by int64) (*spill.Run, error) {
+	err := store.Scan([]*spill.Run{run}, spill.All, run.First, run.Last, func(rows spill.Rows) error {
 		for i := range rows[spill.Key] {
 			rows[spill.Key][i] -= by
 			rows[spill.Then][i] -= by
@@ -81,10 +81,10 @@ func (t *Trace) moved(run *spill.Run, by int64) (*spill.Run, error) {
 				rows[colLaunch][i] -= by
 			}
 		}
-		return t.writer.Write(rows)
+		return w.Write(rows)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.writer.End(run.Order, run.Tag)
+	return w.End(run.Order, run.Tag)
 }

@@ -86,7 +86,7 @@ func (th *thread) innermost(names []name) int32 {
 // that start next to one another are.
 func (h *hostTimes) factors(t *Trace) [][]spentIn {
 	byProcess := make([][]int32, len(t.processes))
-	for _, k := range t.stepOrder() {
+	for _, k := range byStart(t.steps) {
 		byProcess[t.steps[k].process] = append(byProcess[t.steps[k].process], k)
 	}
 	ranks := slices.DeleteFunc(byProcess, func(r []int32) bool { return len(r) == 0 })

@@ -24,12 +24,11 @@ const (
 // Trace is what the model needs of a stream: its rows in a form of ten bytes or so each, and
 // its steps. It is read as often as there are passes.
 type Trace struct {
-	header *event.Header
-	store  *spill.Store
-	names  names
-	copies bool // there are copies
-	// Of a sample, the times from and to that are kept; nil for all.
-	sampled [][2]int64
+	header  *event.Header
+	store   *spill.Store
+	names   names
+	copies  bool // there are copies
+	sampled windows
 	known   *known // once that was asked
 	learner *learner
 
@@ -163,7 +162,7 @@ func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
 		for i < k {
 			n, keep := k-i, true
 			if t.sampled != nil {
-				n, keep = t.kept(b, i, k)
+				n, keep = t.sampled.kept(b, i, k)
 			}
 			if !keep {
 				t.skip(b, i, i+n, process)

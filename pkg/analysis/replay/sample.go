@@ -32,17 +32,20 @@ func (t *Trace) Sample() {
 	}
 }
 
-// inWindow reports whether two times are in one window, the first with room before it for what a
+// windows are times from and to of which the rows are kept; nil for all.
+type windows [][2]int64
+
+// hold reports whether two times are in one window, the first with room before it for what a
 // run is like by then: a step.
-func (t *Trace) inWindow(before, start, end int64) bool {
-	return t.sampled == nil || slices.ContainsFunc(t.sampled, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })
+func (ws windows) hold(before, start, end int64) bool {
+	return ws == nil || slices.ContainsFunc(ws, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })
 }
 
 // kept returns how many rows from i on, at most up to j, are in a window, or, ok false, in none.
-func (t *Trace) kept(b *event.Batch, i, j int) (n int, ok bool) {
+func (ws windows) kept(b *event.Batch, i, j int) (n int, ok bool) {
 	start := b.Start.Values[i]
 	until := int64(never)
-	for _, w := range t.sampled {
+	for _, w := range ws {
 		switch {
 		case start < w[0]:
 			until = min(until, w[0])

@@ -27,7 +27,7 @@ type stepTimes struct {
 
 // newBounds returns the steps of a pass, none of which has begun.
 func newBounds(p *pass) bounds {
-	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: p.t.stepOrder()}
+	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: byStart(p.t.steps)}
 	if i := p.t.header.Isolation; i != nil {
 		b.byRange = i.Method == step.NVTX
 		if i.Method == step.Allreduce {
@@ -37,13 +37,13 @@ func newBounds(p *pass) bounds {
 	return b
 }
 
-// stepOrder is the steps in the order of their starts.
-func (t *Trace) stepOrder() []int32 {
-	order := make([]int32, len(t.steps))
+// byStart is steps in the order of their starts.
+func byStart(steps []stepRow) []int32 {
+	order := make([]int32, len(steps))
 	for k := range order {
 		order[k] = int32(k)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.steps[a].start, t.steps[b].start) })
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(steps[a].start, steps[b].start) })
 	return order
 }
 

@@ -198,7 +198,7 @@ func (t *Trace) benchmark() (all []chosen) {
 			if s.Gen != step.Unknown && s.Ctx != step.Unknown {
 				c.tokens = s.Gen + s.Ctx
 			}
-			if t.sampled != nil && (k == from || !t.inWindow(w.Steps.At(k-1).Start, s.Start, s.Until)) {
+			if t.sampled != nil && (k == from || !t.sampled.hold(w.Steps.At(k-1).Start, s.Start, s.Until)) {
 				continue
 			}
 			_, c.steady = slices.BinarySearch(steady, k)
