@@ -91,7 +91,8 @@ func TestLoop(t *testing.T) {
 }
 
 // loop runs the loop, and returns what is off, and what the changes brought, us a step. A
-// prediction is off where all of the 95 % interval of what came is over 20 % away from it.
+// prediction is off where all of the 95 % interval of what came, or without one that itself, is
+// over 20 % away from it.
 func (s *shaped) loop(t *testing.T, python string) (off []string, came [3]float64) {
 	t.Helper()
 	o := newOptimizer(t)
@@ -144,10 +145,12 @@ func (s *shaped) loop(t *testing.T, python string) (off []string, came [3]float6
 	}
 	for i, r := range end.Rounds[1:] {
 		p := r.Prediction
-		if p == nil || p.By != "whatif" || p.Came == nil || p.CameCI == nil {
+		if p == nil || p.By != "whatif" || p.Came == nil {
 			t.Fatalf("round %d: %+v\n%s", i+1, r, out)
 		}
-		came[i] = *p.Came
+		if came[i] = *p.Came; p.CameCI == nil { // of too few independent steps
+			p.CameCI = &[2]float64{*p.Came, *p.Came}
+		}
 		said := fmt.Sprintf("round %d: %s, predicted %.0f us, came %.0f us, %.0f to %.0f", i+1, r.Verdict, p.Us, *p.Came, p.CameCI[0], p.CameCI[1])
 		if t.Log(said); r.Verdict != "improved" || p.CameCI[1] < 0.8*p.Us || p.CameCI[0] > 1.2*p.Us {
 			off = append(off, said)

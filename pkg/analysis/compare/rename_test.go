@@ -106,7 +106,7 @@ func TestNoLonger(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	before := sim60(1)
 	before.Markers, before.Steps = sim.NoMarkers, 6
-	run := simulatedBy(t, "graph", before)
+	run := simulatedBy(t, "allreduce", before)
 	for phase, want := range map[string]string{compare.Context: "# No figures: ", compare.All: "# Where a step's time goes: "} {
 		c, err := compare.Compare(run, nil, compare.Options{Phase: phase})
 		if err != nil {

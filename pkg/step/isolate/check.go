@@ -173,7 +173,8 @@ func median(numbers []int32) int32 {
 type outside struct {
 	end     int64 // latest end of the markers so far, never: none in this segment
 	number  int64 // of the last marker
-	numbers int   // how many numbers there are from the first marker of each segment to its last
+	numbers int   // how many steps there are by them, from the first marker of each segment to its last
+	grow    bool  // numbers do: one that all markers have counts nothing
 	now     launches
 	markers []launches
 }
@@ -189,6 +190,14 @@ const (
 	graphsAfter
 )
 
+// again reports whether as much is launched after a marker as during it: a forward pass without one.
+func (l *launches) again() bool {
+	if l[graphsDuring] > 0 {
+		return l[graphsAfter] >= l[graphsDuring]
+	}
+	return l[kernelsDuring] > 0 && l[kernelsAfter] >= l[kernelsDuring]
+}
+
 // call counts a call that launches kernels, or a graph, and begins at t.
 func (o *outside) call(class event.Class, t int64) {
 	o.now[b2n(class == event.GraphLaunch)*graphsDuring+b2n(t >= o.end)*kernelsAfter]++
@@ -199,10 +208,14 @@ func (o *outside) call(class event.Class, t int64) {
 func (o *outside) marker(end, number int64, fresh bool) {
 	first, last := o.end == never, o.number
 	switch o.number = number; {
-	case first || last == noNumber || number < last:
+	case first || last == noNumber || number < last || number == last && !o.grow:
 		o.numbers += b2n(fresh)
-	default:
+	case o.now.again():
 		o.numbers += int(number - last)
+		o.grow = true
+	default: // engines count iterations in which they run nothing, too
+		o.numbers += int(min(number-last, 1))
+		o.grow = true
 	}
 	if first {
 		o.now, o.end = launches{}, end
