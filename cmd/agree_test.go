@@ -76,7 +76,7 @@ var questions = []struct {
 // TestWaysAgree asks the same questions of traces in every way that there is. Each has the
 // same output, tests for continuous integration and exit status. All traces that are given are
 // asked where HOSTBOUND_ALL is set: those beyond the sample in a sixth of the ways each, or in
-// all where it is "ways". With -short one is asked, in a third of them.
+// all where it is "ways". Without it few are asked, in a third of them.
 func TestWaysAgree(t *testing.T) {
 	t.Parallel()
 	base := generate(t, runs["node"]...)
@@ -86,7 +86,7 @@ func TestWaysAgree(t *testing.T) {
 			t.Parallel()
 			a := asker{dir: t.TempDir(), trace: unpacked(t, trace), read: "nsys2arrow", base: base, streams: map[string]result{}, thin: 1}
 			switch {
-			case testing.Short():
+			case os.Getenv("HOSTBOUND_ALL") == "":
 				a.thin = 3
 			case k >= sampled && os.Getenv("HOSTBOUND_ALL") != "ways":
 				a.thin, a.turn = 6, k

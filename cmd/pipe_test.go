@@ -201,7 +201,7 @@ func TestNoSecrets(t *testing.T) {
 	t.Parallel()
 	const canary = "CANARY-7d03fe"
 	traces := map[string]string{}
-	for _, name := range []string{"node", "vllm", "graph", "eager", "nomarker"}[:testrun.Few(1, 2, 5)] {
+	for _, name := range []string{"node", "vllm", "graph", "eager", "nomarker"}[:testrun.Few(1, 1, 5)] {
 		traces[generate(t, append(runs[name], "--canary", canary, "--empty-tables")...)] = name
 	}
 	if !testing.Short() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestDamagedSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	pieces := []string{"(", ")", "[", "]", "{", "}", "\"", "'''", "f\"{", ":", "for x in ", "def ", " if ", ".item()", "=", ",", "\n", "\\", "lambda", "99999999999999999", "-1", "e+300", "  "}
 	damaged := 3000
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		damaged = 500
 	}
 	for range damaged {

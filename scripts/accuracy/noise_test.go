@@ -15,8 +15,8 @@ import (
 // TestNoiseFloors runs one kind of noise on little: equal runs are rarely flagged,
 // and independent steps are told something about.
 func TestNoiseFloors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if os.Getenv("HOSTBOUND_ALL") == "" {
+		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
 	}
 	all := noiseSlices("independent")
 	var flagged, untold count
@@ -35,8 +35,8 @@ func TestNoiseFloors(t *testing.T) {
 
 // TestFewStates: where two states last half of a run of 50 steps most pairs get no answer.
 func TestFewStates(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if os.Getenv("HOSTBOUND_ALL") == "" {
+		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
 	}
 	for _, s := range noiseSlices("two states, 20 steps, 10 %") {
 		if s.steps != 50 || s.ratio > 1 || s.ranks != 2 {
@@ -51,8 +51,8 @@ func TestFewStates(t *testing.T) {
 
 // TestSectionsOfDiff prints those sections of which no more is asked here.
 func TestSectionsOfDiff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if os.Getenv("HOSTBOUND_ALL") == "" {
+		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
 	}
 	for _, args := range [][]string{{"noise", "--pairs", "1", "--only", "drift"}, {"power", "--pairs", "1"}, {"repeats", "--pairs", "1"}, {"tails", "--pairs", "1"}} {
 		var out, errs bytes.Buffer
@@ -65,8 +65,8 @@ func TestSectionsOfDiff(t *testing.T) {
 // TestPages reads the answers to pairs of all kinds of noise, equal and changed, of which none
 // says what its table does not; and one that does.
 func TestPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if os.Getenv("HOSTBOUND_ALL") == "" {
+		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
 	}
 	for k, z := range stepNoises {
 		for i, factor := range []float64{1, 1.03, 0.8, 1.6} {
@@ -88,8 +88,8 @@ func TestPages(t *testing.T) {
 // TestPagesOfRuns reads the answers to recorded and simulated runs, whose idle time and waits have
 // causes that lie between or within steps.
 func TestPagesOfRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if os.Getenv("HOSTBOUND_ALL") == "" {
+		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
 	}
 	pairs := [][2]string{}
 	clean := testrun.Inflated(t, "../../testdata/h100/clean.sqlite.gz")

@@ -2,6 +2,7 @@ package gap_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
@@ -36,7 +37,7 @@ func TestLayersOfModels(t *testing.T) {
 		}},
 		{"a second stream", 16, func(c *sim.Config) { c.Model.SideStream = true }},
 	}
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		tests = tests[:2]
 	}
 	for _, test := range tests {

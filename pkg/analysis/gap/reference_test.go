@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -382,7 +383,7 @@ func smallSteps(t *testing.T, h *event.Header, rows []eventtest.Row, by string, 
 
 func TestAgainstReference(t *testing.T) {
 	seeds := uint64(500)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 100
 	}
 	seen := map[string]int{}

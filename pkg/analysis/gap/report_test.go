@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -247,7 +248,7 @@ func TestJSON(t *testing.T) {
 // untraced and said to be.
 func TestForgotten(t *testing.T) {
 	seeds := uint64(300)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 60
 	}
 	said := 0

@@ -1,6 +1,7 @@
 package gap_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
@@ -21,7 +22,7 @@ func compute(t testing.TB, by string, opt gap.Options, paths ...string) *gap.Rep
 
 func TestPatternOfModels(t *testing.T) {
 	layers := []int{1, 2, 3, 5, 16, 32, 61}
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		layers = []int{2, 16}
 	}
 	for _, n := range layers {
@@ -58,7 +59,7 @@ func TestStragglerOfRuns(t *testing.T) {
 	base.Ranks, base.Steps = 3, 30
 	base.ClockOffset = []float64{0, 0, 1500}
 	modes := []sim.Mode{sim.Node, sim.Eager}
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		modes = modes[:1]
 	}
 	for _, mode := range modes {
@@ -97,7 +98,7 @@ func TestStragglerOfFreeHosts(t *testing.T) {
 	eager := bound
 	eager.Mode = sim.Eager
 	runs := []sim.Config{short, bound, eager}
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		runs = runs[:1]
 	}
 	for k, c := range runs {

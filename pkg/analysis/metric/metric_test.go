@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func setFacts(h *event.Header, rows []eventtest.Row, seed uint64) {
 
 func TestAgainstReference(t *testing.T) {
 	seeds := uint64(840) // each of the choices below with each other, twice
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 105
 	}
 	applicable, unsegmented, replays, waits := 0, 0, 0, 0

@@ -41,7 +41,7 @@ func TestBudgets(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	seeds := uint64(120)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 30
 	}
 	t.Run("seeds", func(t *testing.T) {

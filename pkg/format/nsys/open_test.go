@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -375,7 +376,7 @@ func TestBatches(t *testing.T) {
 // number of processors nor which goroutine read what must show.
 func TestDeterministic(t *testing.T) {
 	events := 200_000
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		events = 90_000
 	}
 	tr := simulate(t, small(func(c *sim.Config) { c.Events, c.Frontend = events, true }))

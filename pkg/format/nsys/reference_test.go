@@ -3,6 +3,7 @@ package nsys
 import (
 	"cmp"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,7 +240,7 @@ func (w *reference) row(r *referenceRow) row {
 // schema, tables and columns that are missing, reduced exports.
 func TestReferenceRandom(t *testing.T) {
 	seeds := uint64(400)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 60
 	}
 	for seed := range seeds {

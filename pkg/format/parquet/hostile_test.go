@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func TestHostile(t *testing.T) {
 		rows[i] = exotic{Plain: x, Delta: int64(i), Dict: &x, Text: text, DLen: text, DText: &text, List: []int32{1, 2}}
 	}
 	n := 400
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		n = 100
 	}
 	for _, codec := range []lib.WriterOption{lib.Compression(&lib.Uncompressed), lib.Compression(&lib.Snappy), lib.Compression(&lib.Gzip),

@@ -222,7 +222,7 @@ func randomTable(r *rand.Rand, w *sqlitefile.Writer) (columns int) {
 func TestDecoderIsSQLite(t *testing.T) {
 	decoded, left := 0, 0
 	seeds := uint64(80)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 30
 	}
 	for seed := range seeds {
@@ -449,7 +449,7 @@ func TestTraces(t *testing.T) {
 	if len(paths) < 2 {
 		t.Fatalf("no exports in the folders of %s", root)
 	}
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		paths = paths[:2]
 	}
 	decoded, left := 0, 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func b2i(b bool) int {
 
 func TestAgainstReference(t *testing.T) {
 	seeds := uint64(1500)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 120
 	}
 	steps, split := 0, 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -278,7 +279,7 @@ func wrong(a, b []int64) (n int) {
 // Steps without markers are right, or the user is told.
 func TestStructure(t *testing.T) {
 	seeds := uint64(400)
-	if testing.Short() {
+	if os.Getenv("HOSTBOUND_ALL") == "" {
 		seeds = 80
 	}
 	right, refused, warned := 0, 0, 0
