@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // flow follows what statements make, read and change.
@@ -99,7 +101,7 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 	}
 	if s.loop >= 0 && s.Keyword == "" && len(s.Targets) > 0 && b.stmts[s.loop].Keyword == "for" && b.invariant(i) {
 		loop := &b.stmts[s.loop]
-		if n := b.iterations(s.loop); (n < 0 || n >= 2) && 2*s.hits >= loop.hits {
+		if n := b.iterations(s.loop); (n < 0 || n >= 2) && stat.MostOf(s.hits, loop.hits) {
 			f := finding{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing it reads changes in the loop at line %d", b.number(s.loop))}
 			if !pure(s) {
 				// It may count, draw or advance something each time; the longer it takes the likelier.

@@ -33,3 +33,7 @@ const (
 	// roundingError is the share of a mean below which deviations from it are rounding.
 	roundingError = 1e-12
 )
+
+// MostOf reports whether part is half of whole or more. Source: SPEC 8, "for at least half of
+// the blocked time".
+func MostOf[T int | int32 | int64 | float64](part, whole T) bool { return 2*part >= whole }

@@ -1,6 +1,10 @@
 package step
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat"
+)
 
 // Alignment says which element of a sequence is at which place of a unit.
 type Alignment struct {
@@ -98,15 +102,15 @@ func (a *Alignment) Keep(places int) {
 		}
 	}
 	low, high := 0, a.Turns // turns to keep
-	for low <= high && 2*found[low] < places {
+	for low <= high && !stat.MostOf(found[low], places) {
 		low++
 	}
-	for high >= low && 2*found[high] < places {
+	for high >= low && !stat.MostOf(found[high], places) {
 		high--
 	}
 	a.Repetitions, a.Aligned = 0, 0
 	for _, n := range found[low : high+1] {
-		if 2*n >= places {
+		if stat.MostOf(n, places) {
 			a.Repetitions++
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // Lane is a GPU of a rank.
@@ -162,7 +164,7 @@ func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 		from, to := m.clocks[a].Correct(x[0].start), m.clocks[b].Correct(y[0].start)
 		start, end := max(from, to), min(from+x[0].end-x[0].start, to+y[0].end-y[0].start)
 		switch {
-		case 2*(end-start) >= min(x[0].end-x[0].start, y[0].end-y[0].start):
+		case stat.MostOf(end-start, min(x[0].end-x[0].start, y[0].end-y[0].start)):
 			matched++
 			x, y = x[1:], y[1:]
 		case from+x[0].end-x[0].start < to+y[0].end-y[0].start:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // The kinds of facts.
@@ -141,7 +143,7 @@ func (g *group) place() (call, path, source string) {
 				idle += f.Numbers["idle_us"]
 			}
 		}
-		if len(g.facts) == 1 || 2*idle >= g.numbers["idle_us"] && g.numbers["idle_us"] > 0 {
+		if len(g.facts) == 1 || stat.MostOf(idle, g.numbers["idle_us"]) && g.numbers["idle_us"] > 0 {
 			return of(first)
 		}
 		return ""

@@ -13,6 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -272,7 +273,7 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	if s.cause == idle.Host || s.cause == idle.Untraced {
 		one.Call = strings.TrimPrefix(c.Cause, hostPrefix)
 	}
-	if len(c.Why) > 0 && 2*c.Why[0].Ns >= c.Ns {
+	if len(c.Why) > 0 && stat.MostOf(c.Why[0].Ns, c.Ns) {
 		if phrase := findings.Phrase(c.Why[0].Why); phrase != "" {
 			one.Names["why"], one.Numbers["why_share"] = phrase, ratio(c.Why[0].Ns, c.Ns)
 		}
@@ -356,7 +357,7 @@ func (f *gathering) holding(one *findings.Fact) {
 		}
 	}
 	one.Numbers["held_share"] = ratio(held, c.Ns)
-	if 2*waits >= c.Ns {
+	if stat.MostOf(waits, c.Ns) {
 		one.Numbers["blocked_share"], one.Names["remedy"] = ratio(waits, c.Ns), "release the lock around that blocking call"
 	}
 }
@@ -397,7 +398,7 @@ func (f *gathering) ahead() {
 	}
 	waits := int64(0)
 	for p, t := range f.called {
-		if class := cudaname.ClassAPI(p.call); 2*t.parts >= t.count && (class == cudaname.Sync || class == cudaname.MemOp) {
+		if class := cudaname.ClassAPI(p.call); stat.MostOf(t.parts, t.count) && (class == cudaname.Sync || class == cudaname.MemOp) {
 			waits += t.ns
 		}
 	}
@@ -459,7 +460,7 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 	}) {
 		t := sums[p]
 		for _, k := range callKinds {
-			if !k.of(p.call) || 2*t.parts < t.count || k.kind == mayBlock && pinned[p] > 0 {
+			if !k.of(p.call) || !stat.MostOf(t.parts, t.count) || k.kind == mayBlock && pinned[p] > 0 {
 				continue
 			}
 			if k.kind == mayBlock && pinned[p] < 0 {
@@ -471,7 +472,7 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 				one.Numbers["idle_us"] = us(ns)
 			}
 			for name, n := range after[p] {
-				if name != "" && 2*n >= t.count {
+				if name != "" && stat.MostOf(n, t.count) {
 					one.Names["after"] = name
 				}
 			}
@@ -549,11 +550,11 @@ func (f *gathering) samples() {
 		for k := range f.rep.Idle.Causes {
 			c := &f.rep.Idle.Causes[k]
 			in := c.of(family.Family)
-			if 2*in < family.Us {
+			if !stat.MostOf(in, family.Us) {
 				continue
 			}
 			one.Names["within"], one.Numbers["within_share"] = strings.TrimPrefix(c.Cause, hostPrefix), min(1, in/family.Us)
-			if line := f.found.lineIn(c.Cause); line != nil && 2*line.Us >= c.Us {
+			if line := f.found.lineIn(c.Cause); line != nil && stat.MostOf(line.Us, c.Us) {
 				one.Names["line"], one.Numbers["line_share"] = line.Line, line.Us/c.Us
 			}
 		}

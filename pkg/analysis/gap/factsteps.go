@@ -42,7 +42,7 @@ func (f *gathering) steps() {
 		}
 	}
 	n := int64(compiles.Len())
-	if 2*n < f.rep.Idle.Steps { // else the others are not what a step is without
+	if !stat.MostOf(n, f.rep.Idle.Steps) { // else the others are not what a step is without
 		one.Steps = compiles
 	}
 	if n > 0 {
@@ -224,7 +224,7 @@ func (f *gathering) pauses() map[string]bool {
 				if !v.inWindow(k) {
 					continue
 				}
-				if s := v.walk.Steps.At(int(k)); us(s.Period())-usual >= g.IdleUs/2 {
+				if s := v.walk.Steps.At(int(k)); stat.MostOf(us(s.Period())-usual, g.IdleUs) {
 					steps.Add(v.id, int(k))
 				}
 			}
@@ -240,7 +240,7 @@ func (f *gathering) pauses() map[string]bool {
 		f.add(one)
 	}
 	for _, c := range f.rep.Idle.Causes {
-		if us, ok := paused[c.Cause]; ok && 2*us >= c.Us {
+		if us, ok := paused[c.Cause]; ok && stat.MostOf(us, c.Us) {
 			whole[c.Cause] = true
 		}
 	}
@@ -287,7 +287,7 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 // mostly says what launching threads do in half of the time of a cause, and what to do about it: why
 // they do not go on, or the functions that they run; "" where neither is known.
 func (c *Cause) mostly() (does, remedy string) {
-	if len(c.Why) == 0 || 2*c.Why[0].Ns < c.Ns {
+	if len(c.Why) == 0 || !stat.MostOf(c.Why[0].Ns, c.Ns) {
 		return "", ""
 	}
 	why := &c.Why[0]

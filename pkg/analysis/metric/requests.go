@@ -65,7 +65,7 @@ func (c *computer) follow(window string) {
 	var first *rank
 	for _, r := range c.ranks {
 		r.requests.follows = first != nil && r.requests.spells[step.Following].Follow(first.requests.spells[step.Fetching])
-		if w := wait(r); first == nil && w > 0 && 2*w >= most {
+		if w := wait(r); first == nil && w > 0 && stat.MostOf(w, most) {
 			first = r
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -353,7 +354,7 @@ func (t *Trace) learnFrom(know *known) (*known, *learner, error) {
 func (l *learner) operations(names []name) []int64 {
 	own := slices.Clone(l.ranges)
 	for k := range own {
-		if 2*own[k] < l.around[k] || names[k].flags&isStep != 0 || names[k].text == "" {
+		if !stat.MostOf(own[k], l.around[k]) || names[k].flags&isStep != 0 || names[k].text == "" {
 			own[k] = 0
 		}
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -58,7 +59,7 @@ func (t *tokenWaits) known(of *Trace) map[waitKey]bool {
 		return nil
 	}
 	for way := range t.of {
-		if 2*len(t.of[way]) < max(1, len(of.steps)) {
+		if !stat.MostOf(len(t.of[way]), max(1, len(of.steps))) {
 			continue
 		}
 		is := map[waitKey]bool{}

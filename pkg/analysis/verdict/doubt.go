@@ -7,6 +7,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -63,7 +64,7 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 		case step.LostReplays(r.GraphLaunches, r.Replays, r.TraceGraphLaunches, r.TraceReplays):
 			say(recordReplays, "rank %d launched %d CUDA graphs in its window (%s), but only %d replays were recorded: "+
 				"GPU work is missing from the trace, and GPUs that look idle may be busy", r.Rank, r.GraphLaunches, where, r.Replays)
-		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && 2*r.TraceReplays < r.TraceGraphLaunches:
+		case step.LostReplays(r.TraceGraphLaunches, r.TraceReplays, 0, 0) && !stat.MostOf(r.TraceReplays, r.TraceGraphLaunches):
 			say(recordReplays, "rank %d launched %d CUDA graphs, but only %d replays were recorded: GPU work of the steps "+
 				"is missing from the trace, so the %s may lack steps of the run", r.Rank, r.TraceGraphLaunches, r.TraceReplays, where)
 		}

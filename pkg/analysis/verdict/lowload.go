@@ -5,6 +5,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // lowLoadWorth is the share of the idle time from which on waiting for requests is said.
@@ -70,7 +71,7 @@ func (r *Report) notHost() (share float64, decides bool) {
 			host -= s.at(hostWait)
 		}
 		other := s.idle - int64(host*float64(s.capacity))
-		if 2*other < s.idle {
+		if !stat.MostOf(other, s.idle) {
 			return 0, false
 		}
 		decides = decides && verdictOf(s.without(other)) != Yes

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -39,7 +40,7 @@ func (e *ended) checkWindow() {
 	switch {
 	case e.segment < 0:
 		e.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included", e.id, all, step.MinSteps)
-	case !mostOf(n, all):
+	case !stat.MostOf(n, all):
 		longest := int64(0) // of the pauses that were recorded
 		for i := 1; i < len(e.segments); i++ {
 			from, to := e.segments[i-1].end, e.segments[i].start
@@ -82,7 +83,7 @@ func (e *ended) checkUnmarked() *NotFound {
 		why = e.rule.why
 	}
 	for i, seg := range e.segments {
-		n += b2n(e.segment >= 0 && i != e.segment && mostOf(e.odd(seg.sizes), len(seg.sizes)))
+		n += b2n(e.segment >= 0 && i != e.segment && stat.MostOf(e.odd(seg.sizes), len(seg.sizes)))
 	}
 	switch {
 	case why != "" && e.markers.ids > 0: // whose number is compared with that of the steps

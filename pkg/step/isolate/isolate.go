@@ -108,6 +108,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -196,7 +197,7 @@ func New(src event.Source, opt Options) (*Isolator, error) {
 	if why != "" {
 		opt.Log("using " + why)
 	}
-	if launches, lost := unrecorded(h); method == step.Allreduce && lost > 0 && mostOf(lost, launches) {
+	if launches, lost := unrecorded(h); method == step.Allreduce && lost > 0 && stat.MostOf(lost, launches) {
 		opt.Warn(fmt.Sprintf("replays of %d of %d graph launches were not recorded: steps that ran as replays have no all-reduce kernels to find them by", lost, launches))
 	}
 	if err := h.Require(columns(method)); err != nil {

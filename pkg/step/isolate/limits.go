@@ -42,6 +42,3 @@ const (
 	// one.
 	maxReplays = 8
 )
-
-// mostOf says whether a part is half of the whole or more.
-func mostOf[T int | int32 | int64](part, whole T) bool { return 2*part >= whole }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -122,7 +123,7 @@ func merge(symbols []int32) {
 	}
 	for i, v := range symbols {
 		for other, n := range counts {
-			if n > counts[symbols[i]] && mostOf(bits.OnesCount(uint(other)&uint(v)), bits.OnesCount(uint(other)|uint(v))) {
+			if n > counts[symbols[i]] && stat.MostOf(bits.OnesCount(uint(other)&uint(v)), bits.OnesCount(uint(other)|uint(v))) {
 				symbols[i] = int32(other)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -108,7 +109,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	}
 	marked := custom || h.ClassRows(event.StepMarker) > 0
 	switch {
-	case reduces > 0 && graphs == 0 && marked && lost > 0 && mostOf(lost, launches):
+	case reduces > 0 && graphs == 0 && marked && lost > 0 && stat.MostOf(lost, launches):
 		return step.NVTX, fmt.Sprintf("forward-step markers to find steps (--by nvtx): the replays of %d of %d graph launches were not recorded, "+
 			"so steps may have no all-reduce kernels", lost, launches), nil
 	case reduces > 0 && graphs == 0:

@@ -179,7 +179,7 @@ func (d *doubt) works(by int64) bool {
 			spans = append(spans, stat.Subtract(in, stat.Union(fetches[h.thread]))...)
 		}
 	}
-	return mostOf(stat.Length(stat.Union(spans)), d.pause.Len())
+	return stat.MostOf(stat.Length(stat.Union(spans)), d.pause.Len())
 }
 
 // doubted uses the end of the open step, before what begins at next, for what is in doubt.

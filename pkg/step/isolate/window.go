@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -38,7 +39,7 @@ func newEnded(r *rank) *ended {
 		}
 	}
 	for i, seg := range r.segments {
-		if n := len(seg.sizes); n >= step.MinSteps && mostOf(n-e.odd(seg.sizes), n) {
+		if n := len(seg.sizes); n >= step.MinSteps && stat.MostOf(n-e.odd(seg.sizes), n) {
 			e.segment, e.start, e.end = i, seg.start, seg.end
 		}
 	}
