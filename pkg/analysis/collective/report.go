@@ -3,16 +3,20 @@ package collective
 import (
 	"fmt"
 
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // year2001 is a time in ns since 1970 that no session's own clock reaches: times after it are UTC.
 const year2001 = 1e18
 
-// NewLane returns a GPU of a rank of the stream that h describes, with its log. name returns the
-// name of a number of collectives.
-func NewLane(h *event.Header, rank, device int32, log *Log, name func(int32) string) Lane {
+// NewLane returns a GPU of a rank of the stream that h describes, with its log and the steps that are
+// in it, nil where they do not matter. name returns the name of a number of collectives.
+func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, name func(int32) string) Lane {
 	l := Lane{Rank: rank, Device: device, Report: -1, Log: log}
+	if steps != nil {
+		l.Kind = func(k int32) int64 { return int64(steps.At(int(k)).Phase) }
+	}
 	r := h.Report(rank)
 	for k := range h.Reports {
 		if &h.Reports[k] == r {

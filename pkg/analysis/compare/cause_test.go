@@ -1,6 +1,7 @@
 package compare_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -70,6 +71,19 @@ func TestSlowGPU(t *testing.T) {
 	}
 	if !slices.ContainsFunc(c.Explanation, func(s string) bool { return strings.Contains(s, "take longer by what they contain or wait for") }) {
 		t.Errorf("%q", c.Explanation)
+	}
+}
+
+// TestCopies has GPUs copy more between the kernels of a host that is far ahead: no host causes that,
+// and what kernels wait for is named.
+func TestCopies(t *testing.T) {
+	before := sim.Default()
+	before.Mode, before.Ranks, before.Seed, before.Steps, before.ContextEvery, before.Layers, before.KernelScale = sim.Eager, 1, 11, 120, 0, 8, 6
+	after := before
+	after.Seed, after.Faults = 12, []sim.Fault{{Kind: sim.FaultPageable, Rank: -1, US: 10}}
+	c := difference(t, before, after)
+	if title := fmt.Sprint(c.Document().Title); c.Conclusion != compare.Unclear || !strings.Contains(title, "launched work that has not begun, while the GPU copies data (+") {
+		t.Errorf("%s: %s", c.Conclusion, title)
 	}
 }
 

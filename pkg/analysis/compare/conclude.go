@@ -194,7 +194,11 @@ func (c *reader) candidates() (all []named) {
 	hostLeads := c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
 	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
 	for r := range each(causes) {
-		switch one := (named{causeTitle(r.Cause), r.Cause, &r.Row, r}); {
+		one := named{causeTitle(r.Cause), r.Cause, &r.Row, r}
+		if r.Cause == queued && f.sign*c.delta(idleCopies) >= explains*f.sign*r.delta() {
+			one.title += ", while the GPU copies data"
+		}
+		switch {
 		case c.Conclusion == GPU, c.Conclusion == Imbalance && r.Cause != imbalance:
 		case hostLeads && !c.lastsLonger(r):
 			moved = append(moved, one)
@@ -228,7 +232,7 @@ func (c *reader) candidates() (all []named) {
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
 		add(c.Classes, "%s kernels", "", func(r *Row) bool { // most of what are waits is no work
-			return !c.hasWaits() || !isCollective(r.Name) || math.Abs(c.delta(waitTime)) < explains*math.Abs(r.delta())
+			return !isCollective(r.Name) || math.Abs(c.delta(waitTime)) < explains*math.Abs(r.delta())
 		})
 	}
 	return all
@@ -259,12 +263,6 @@ func (c *reader) lastsLonger(cause *IdleRow) bool {
 	return true
 }
 
-// inCollectives reports whether what explains most of the change is time in collectives.
-func (c *Comparison) inCollectives() bool {
-	n := c.finding.named
-	return c.Conclusion == GPU && !c.hasWaits() && len(n) > 0 && isCollective(n[0].row.Name)
-}
-
 // isCollective reports whether a class of kernels is one of collectives.
 func isCollective(class string) bool {
 	return class == event.Classes[event.Allreduce] || class == event.Classes[event.Comm]
@@ -274,7 +272,7 @@ func isCollective(class string) bool {
 func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 
 // notHost are the causes that are no doing of the host.
-var notHost = []string{"graph", "queued", "tail", "imbalance", "unknown"}
+var notHost = []string{"graph", queued, "tail", "imbalance", "unknown"}
 
 // ownWork reports whether an operation takes longer by what it does itself: less than half of
 // what it exposes more is waiting for the interpreter lock or collecting garbage, and less than

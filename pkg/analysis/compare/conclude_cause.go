@@ -2,10 +2,11 @@ package compare
 
 import "strings"
 
-// Causes of idle time that are no work of the range they occur in.
+// Causes of idle time that are no work of the range they occur in, and work that was launched.
 const (
 	waitsForGIL = "gil"
 	collects    = "gc"
+	queued      = "queued"
 )
 
 // causeText are causes of idle time as text; host:NAME is not among them.
@@ -13,7 +14,7 @@ var causeText = map[string]string{
 	"launch": "launching kernels", "sync": "calls that wait for the GPU", "memop": "copies and fills",
 	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
 	waitsForGIL: "waiting for the interpreter lock (GIL)", collects: "garbage collection (GC)",
-	"graph": "gaps within graph replays", "queued": "launched work that has not begun",
+	"graph": "gaps within graph replays", queued: "launched work that has not begun",
 	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", "untraced": "host time outside of all ranges and calls",
 }
 

@@ -51,7 +51,7 @@ func (c *Comparison) StepsSection() string {
 var summaryTitles = map[string]string{
 	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", hostIdle: "idle, host causes", hostWork: "all host work", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
 	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
-	waitTime: "waits in collectives", workTime: "GPU work", hostHeld: "idle and waits, host causes", imbalanceTime: "waits for a slower GPU",
+	waitTime: "waits in collectives", workTime: "GPU work", hostHeld: "idle and waits, host causes", idleCopies: "idle, GPU copies", imbalanceTime: "waits for a slower GPU",
 	wallP50: "wall, P50", wallP90: "wall, P90", wallP99: "wall, P99", wallMax: "wall, maximum",
 	eagerKernels: "eager kernels", graphKernels: "replayed kernels", graphLaunches: "whole-graph replays",
 }

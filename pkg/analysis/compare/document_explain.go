@@ -26,7 +26,7 @@ var conclusionText = map[string]struct{ slower, faster, sentence string }{
 	GPU: {"GPU execution", "less GPU work, or faster kernels", "GPU work changed most: there is more or less of it, or it runs at another speed."},
 	Imbalance: {"waiting for a rank whose GPU works longer", "less waiting for a rank whose GPU works longer",
 		"GPU work changed on some ranks, and the others wait for them in collectives."},
-	Unclear: {"unclear", "unclear", "Cannot tell which changed most: idle time with a host cause, other idle time, or GPU work."},
+	Unclear: {"unclear", "unclear", "Neither idle time with a host cause nor GPU work is known to have changed most."},
 }
 
 // bounds say what duration and gap are measured between, by method.
@@ -143,9 +143,6 @@ func (c *writer) explainCauses() {
 		return
 	}
 	c.say("What explains %s of the change: %s.", report.Percent(min(1, f.explained)), strings.Join(parts, ", "))
-	if c.inCollectives() {
-		c.say("Time in collectives includes waiting for the slowest rank, whatever slows it: 'gaps' of the target says which rank is late, and why.")
-	}
 	if f.explained < explains {
 		c.say("The rest is in causes that each changed by less.")
 	}

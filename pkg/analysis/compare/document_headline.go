@@ -97,9 +97,6 @@ func (c *Comparison) causeText() string {
 	if c.finding.sign < 0 {
 		text = conclusionText[c.Conclusion].faster
 	}
-	if c.inCollectives() {
-		text = "time in collectives, which includes waiting for the slowest rank"
-	}
 	if g := c.mainWhy(); g != nil && c.finding.sign > 0 {
 		return fmt.Sprintf("%s: %s (%s)", text, g.whyTitle(), change(g.grown()))
 	}

@@ -36,10 +36,14 @@ func (t *tester) compareRows() {
 	t.Idle = t.idleRows(idleTimes)
 	t.compareWhys()
 	t.Wait, t.Held = []IdleRow{}, []IdleRow{}
-	if t.hasWaits() {
+	any := func(there func(s *side) bool) bool { return slices.ContainsFunc(t.sides(), there) }
+	if any(func(s *side) bool { return len(s.rows[waitTimes]) > 0 }) {
 		t.Wait = t.idleRows(waitTimes)
 		t.Held = t.idleRows(heldTimes)
 		t.Summary = append(t.Summary, figure(waitTime), figure(workTime), figure(hostHeld), figure(imbalanceTime))
+	}
+	if any(func(s *side) bool { return s.figures[idleCopies].Mean > 0 }) {
+		t.Summary = append(t.Summary, figure(idleCopies))
 	}
 	t.Rare = t.rareRows()
 	t.NoiseFloor = t.Summary[0].Noise

@@ -64,6 +64,8 @@ const (
 	hostIdle = "idle_host" // idle time with a host cause
 	hostWork = "all host work"
 
+	idleCopies = "idle_copies" // idle time in which GPUs copy or fill
+
 	wallP50 = "wall_p50"
 	wallP90 = "wall_p90"
 	wallP99 = "wall_p99"
@@ -152,6 +154,7 @@ var stepFigures = []struct {
 	{duration, func(s *step, _ float64) float64 { return float64(s.extent) }, us},
 	{gpuTime, func(s *step, _ float64) float64 { return float64(s.gpu) }, us}, // full durations of what it runs
 	{gap, gapOf, us},
+	{idleCopies, func(s *step, _ float64) float64 { return float64(s.copies) }, us},
 	{eagerKernels, func(s *step, _ float64) float64 { return float64(s.work.Forward + s.work.Loose) }, 1},
 	{graphKernels, func(s *step, _ float64) float64 { return float64(s.work.Replayed) }, 1},
 	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},

@@ -18,6 +18,7 @@ type gpu struct {
 	device int32
 	closed int64 // ns of its GPU activity in pieces that are done
 	busy   spans.Growing
+	any    spans.Growing // that, copies and fills
 
 	log *collective.Log
 }

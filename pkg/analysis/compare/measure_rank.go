@@ -15,6 +15,7 @@ type step struct {
 	period int64 // without what was not recorded
 	extent int64 // from its start to its end
 	busy   int64 // in the period
+	copies int64 // idle time in it in which GPUs copy or fill
 	inter  int64 // idle time between steps, summed over GPUs
 	gpu    int64 // full durations of what starts in the period
 	work   steps.Work
@@ -44,7 +45,8 @@ type rank struct {
 	segment int64       // start of the open one
 	now     steps.Slice // under way
 	began   int64       // busy time before it
-	pending int64       // busy time in pending slices
+	copies  int64       // idle time since it began in which GPUs copy or fill
+	pending step        // what is of pending slices
 
 	opens opens         // ranges
 	near  *steps.Cursor // at the step of the last wait
@@ -71,16 +73,23 @@ func (r *rank) Begin(s steps.Slice) {
 	}
 }
 
-// End credits the busy time of a slice that ends at t.
+// End credits what GPUs did in a slice that ends at t.
 func (r *rank) End(s steps.Slice, t int64) {
-	busy := r.busyUntil(t)
-	switch s.Place {
-	case steps.InStep:
-		r.lastStep().busy += busy - r.began
-	case steps.Pending:
-		r.pending += busy - r.began
+	for k := range r.devices {
+		g := &r.devices[k]
+		busy := g.busy.Cut(t)
+		g.closed += busy
+		r.copies += g.any.Cut(t) - busy
 	}
-	r.began = busy
+	to := &r.pending
+	if s.Place == steps.InStep {
+		to = r.lastStep()
+	}
+	busy := r.busyUntil(t)
+	if s.Place != steps.Outside {
+		to.busy, to.copies = to.busy+busy-r.began, to.copies+r.copies
+	}
+	r.began, r.copies = busy, 0
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
 	}
@@ -102,9 +111,9 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 func (r *rank) EndStep(k int, owner steps.Owner) {
 	s, known := r.lastStep(), r.walk.Steps.Last()
 	if owner == steps.StepOwner {
-		s.busy += r.pending
+		s.busy, s.copies = s.busy+r.pending.busy, s.copies+r.pending.copies
 	}
-	r.pending = 0
+	r.pending = step{}
 	r.idle.endStep(k, owner)
 	s.period, s.extent, s.cut = known.Period(), known.End-known.Start, !known.Whole
 	s.work = known.Work
@@ -166,10 +175,17 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 			r.last = r.findGPU(a.Device)
 		}
 		g := &r.devices[r.last]
-		g.closed += g.busy.Add(t, e)
+		busy := g.busy.Add(t, e)
+		g.closed += busy
+		r.copies += g.any.Add(t, e) - busy
 		r.observeCollective(g, d, &a, class)
 	}
 	if kind.IsCopy() {
+		for k := range r.devices {
+			if g := &r.devices[k]; g.device == b.Device.Values[i] {
+				r.copies += g.any.Add(t, e)
+			}
+		}
 		return
 	}
 	k := r.stepOf(b, i)
@@ -191,7 +207,7 @@ func (r *rank) findGPU(device int32) int {
 			return k
 		}
 	}
-	r.devices = append(r.devices, gpu{device: device, busy: spans.Empty, log: collective.NewLog(r.shared.run.store)})
+	r.devices = append(r.devices, gpu{device: device, busy: spans.Empty, any: spans.Empty, log: collective.NewLog(r.shared.run.store)})
 	return len(r.devices) - 1
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
@@ -36,12 +35,10 @@ type Run struct {
 	repeats  []*Run // of one version that this is put together of: itself where it is one
 }
 
-// newRun returns a run without ranks. Its memory, so many bytes of it, and its file are given
-// back when nothing refers to it any more, or by Close.
+// newRun returns a run without ranks. So many bytes are kept in memory, the rest in a file.
 func newRun(memory int64) *Run {
 	r := &Run{names: newNames(), store: spill.NewStore(cmp.Or(memory, DefaultMemory))}
 	r.repeats = []*Run{r}
-	runtime.AddCleanup(r, func(s *spill.Store) { s.Close() }, r.store)
 	return r
 }
 

@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"slices"
-
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -33,23 +31,13 @@ func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class ev
 	})
 }
 
-// kind distinguishes steps whose collectives take different times.
-func (r *rank) kind(step int32) int64 {
-	if int(step) >= r.walk.Steps.Len() {
-		return int64(event.Unknown)
-	}
-	return int64(r.walk.Steps.At(int(step)).Phase)
-}
-
 // lanes are the GPUs with collectives, and their ranks.
 func (p *profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	for _, r := range p.ranks {
 		for k := range r.devices {
 			if log := r.devices[k].log; log.Len() > 0 {
 				log.Seal()
-				l := collective.NewLane(p.header, r.id, r.devices[k].device, log, p.sites.Names.Text)
-				l.Kind = r.kind
-				lanes, of = append(lanes, l), append(of, r)
+				lanes, of = append(lanes, collective.NewLane(p.header, r.id, r.devices[k].device, log, &r.walk.Steps, p.sites.Names.Text)), append(of, r)
 			}
 		}
 	}
@@ -83,19 +71,11 @@ func (r *rank) addWait(w *collective.Member) {
 	t := w.At
 	for _, p := range w.Parts {
 		id := int32(p.Key)
-		switch p.Key {
-		case collective.Imbalance:
-			id = 0
-		case collective.Unknown:
-			id = 1
+		if id < 0 { // Imbalance and Unknown, whose names are the first ones
+			id = ^id
 		}
 		row := r.sections[waitTimes].at(id)
 		r.near.Over(stat.Span{From: t, To: t + p.Ns}, func(k int, ns int64) { row.add(int32(k), ns, 0, 0) })
 		t += p.Ns
 	}
-}
-
-// hasWaits reports whether GPUs of any side wait in collectives.
-func (c *Comparison) hasWaits() bool {
-	return slices.ContainsFunc(c.sides(), func(s *side) bool { return len(s.rows[waitTimes]) > 0 })
 }

@@ -36,8 +36,9 @@ type referenceStep struct {
 
 type reference struct {
 	rows   []eventtest.Row
-	steps  []referenceStep // steady
-	gpus   map[int32]map[int32][]span
+	steps  []referenceStep            // steady
+	gpus   map[int32]map[int32][]span // by rank and device
+	copies map[int32]map[int32][]span // the same of copies and fills, after the first activity
 	totals map[string]float64
 	ops    map[string]*[3]float64 // inclusive, self, exposed
 	kernel map[string]float64
@@ -47,14 +48,17 @@ type reference struct {
 }
 
 func newReference(rows []eventtest.Row) *reference {
-	w := &reference{rows: rows, gpus: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
+	w := &reference{rows: rows, gpus: map[int32]map[int32][]span{}, copies: map[int32]map[int32][]span{}, totals: map[string]float64{}, ops: map[string]*[3]float64{},
 		kernel: map[string]float64{}, class: map[string]float64{}, api: map[string]float64{}}
 	for _, r := range rows {
 		if r.Rank >= 0 && (r.Kind == event.Kernel || r.Kind == event.Graph) && r.End > r.Start {
 			if w.gpus[r.Rank] == nil {
-				w.gpus[r.Rank] = map[int32][]span{}
+				w.gpus[r.Rank], w.copies[r.Rank] = map[int32][]span{}, map[int32][]span{}
 			}
 			w.gpus[r.Rank][r.Device] = append(w.gpus[r.Rank][r.Device], spanOf(r.Start, r.End))
+		}
+		if r.Rank >= 0 && r.Kind.IsCopy() && len(w.gpus[r.Rank][r.Device]) > 0 {
+			w.copies[r.Rank][r.Device] = append(w.copies[r.Rank][r.Device], spanOf(r.Start, r.End))
 		}
 	}
 	for _, r := range rows {
@@ -123,8 +127,9 @@ func (w *reference) measure() {
 		wall, extent := s.period.To-s.period.From, s.row.End-s.row.Start
 		w.totals["wall"] += float64(wall) / 1e3 / n
 		w.totals["duration"] += float64(extent) / 1e3 / n
-		for _, gpu := range w.gpus[s.rank] {
+		for device, gpu := range w.gpus[s.rank] {
 			busy := within(gpu, s.period)
+			w.totals["idle_copies"] += float64(within(append(w.copies[s.rank][device], gpu...), s.period)-busy) / 1e3 / n
 			w.totals["busy"] += float64(busy) / 1e3 / n
 			w.totals["idle"] += float64(wall-busy) / 1e3 / n
 		}
@@ -274,6 +279,15 @@ func checkReference(t *testing.T, seed uint64, c *compare.Comparison, w *referen
 		if got == nil || !close9(*got, w.totals[name]) {
 			t.Errorf("seed %d: %s is %v, want %v", seed, name, value(got), w.totals[name])
 		}
+	}
+	copies := 0.0
+	for _, r := range c.Summary {
+		if r.Name == "idle_copies" {
+			copies = *r.Baseline
+		}
+	}
+	if !close9(copies, w.totals["idle_copies"]) {
+		t.Errorf("seed %d: idle time with copies is %v, want %v", seed, copies, w.totals["idle_copies"])
 	}
 	for _, r := range c.Operations {
 		want := w.ops[r.Name]

@@ -87,9 +87,7 @@ func (v *view) collectives() (l collective.Lane, ok bool) {
 		return l, false
 	}
 	log.Seal()
-	l = collective.NewLane(v.c.header, v.id, device, log, v.c.kernels.Text)
-	l.Kind = func(k int32) int64 { return int64(v.walk.Steps.At(int(k)).Phase) }
-	return l, true
+	return collective.NewLane(v.c.header, v.id, device, log, &v.walk.Steps, v.c.kernels.Text), true
 }
 
 // perStep is a time in ns per step of the window, in us.

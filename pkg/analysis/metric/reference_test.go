@@ -539,7 +539,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 				}
 			}
 			if l.Seal(); l.Len() > 0 {
-				lane := collective.NewLane(ref.header, ref.id, device, l, names.Text)
+				lane := collective.NewLane(ref.header, ref.id, device, l, nil, names.Text)
 				lane.Kind = func(k int32) int64 { return int64(ref.steps[k].Phase) }
 				lanes, of = append(lanes, lane), append(of, ref)
 				ref.waitsUnknown, ref.causesUnknown = true, true

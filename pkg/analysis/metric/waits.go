@@ -25,8 +25,8 @@ func (c *computer) divide(res *Result) {
 			if d.log.Seal(); d.log.Len() == 0 {
 				continue
 			}
-			l := collective.NewLane(c.header, r.id, d.device, d.log, c.names.Text)
-			l.Kind, l.Stepless = r.kind, r.walk.Steps.Len() == 0
+			l := collective.NewLane(c.header, r.id, d.device, d.log, &r.walk.Steps, c.names.Text)
+			l.Stepless = r.walk.Steps.Len() == 0
 			lanes, of = append(lanes, l), append(of, r)
 		}
 	}
@@ -52,11 +52,6 @@ func (c *computer) divide(res *Result) {
 		res.Collectives.Matched += g.Matched
 		res.Collectives.Unmatched += g.Unmatched
 	}
-}
-
-// kind distinguishes steps whose collectives take different times.
-func (r *rank) kind(step int32) int64 {
-	return int64(r.walk.Steps.At(int(step)).Phase)
 }
 
 // creditWait credits a wait to the periods that it lies in. Its parts lie one after the other, in

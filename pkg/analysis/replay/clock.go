@@ -26,7 +26,7 @@ func (t *Trace) collective(b *event.Batch, i int, process int32, name int64) {
 	}
 	if k < 0 {
 		k = len(t.clocks.lanes)
-		lane := collective.NewLane(t.header, rank, device, collective.NewLog(t.store), func(n int32) string { return t.names.all[n].text })
+		lane := collective.NewLane(t.header, rank, device, collective.NewLog(t.store), nil, func(n int32) string { return t.names.all[n].text })
 		t.clocks.lanes, t.clocks.of = append(t.clocks.lanes, lane), append(t.clocks.of, process)
 	}
 	number := int32(-1)

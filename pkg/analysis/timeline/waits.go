@@ -27,14 +27,7 @@ func (c *Collector) addWaits(kept []*Step) {
 	for _, r := range c.ranks {
 		for _, d := range r.gpus {
 			if d.log.Seal(); d.log.Len() > 0 {
-				l := collective.NewLane(c.header, r.id, d.Device, d.log, c.sites.Names.Text)
-				l.Kind = func(step int32) int64 {
-					if step < 0 || int(step) >= r.walk.Steps.Len() {
-						return int64(event.Unknown)
-					}
-					return int64(r.walk.Steps.At(int(step)).Phase)
-				}
-				lanes = append(lanes, l)
+				lanes = append(lanes, collective.NewLane(c.header, r.id, d.Device, d.log, &r.walk.Steps, c.sites.Names.Text))
 			}
 		}
 	}
