@@ -121,7 +121,7 @@ func (b pace) repeated(i int, st *steps) bool {
 	if st.number > 0 {
 		return s.hits >= oftenPerStep*st.number
 	}
-	return s.loop >= 0 && b.iterations(s.loop) >= oftenPerStep || b.perLayerCode() || s.hits >= 100_000
+	return s.loop >= 0 && b.iterations(s.loop) >= oftenPerStep || b.perLayerCode() || s.hits >= manyHits
 }
 
 // compute is the finding where nothing else holds.

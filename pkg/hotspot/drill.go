@@ -10,7 +10,7 @@ import (
 func (r *Report) drill(g *graph, st *steps) {
 	next := []string{}
 	for _, f := range g.fns {
-		if f.body == nil || r.share(f.Ns) < 0.01 {
+		if f.body == nil || r.share(f.Ns) < leastDrilled {
 			continue
 		}
 		for i := range f.body.stmts {

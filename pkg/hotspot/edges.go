@@ -90,7 +90,7 @@ func (g *graph) resolve(f *function, i int, c *Call) *function {
 	for _, callee := range g.byName[c.Name()] {
 		callee.recursive = callee.recursive || callee == f && (c.Receiver() == "" || c.Receiver() == "self") && g.engine.agrees(f, f, c)
 		// A callee cannot have taken longer, per entry, than the line that calls it.
-		long := float64(callee.Ns) > 1.5*float64(f.body.stmts[i].ns)*float64(max(1, callee.entries()))
+		long := float64(callee.Ns) > callerSlack*float64(f.body.stmts[i].ns)*float64(max(1, callee.entries()))
 		if callee == f || callee.Ns == 0 || callee.ofStacks() || long && callee.entries() > 0 || !g.engine.agrees(f, callee, c) {
 			continue
 		}

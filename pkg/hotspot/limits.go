@@ -10,6 +10,8 @@ const (
 	// helperUs is what a call takes that does next to nothing.
 	// Reason: the method's 0.1 for a call, and what the profiler adds to each line that it traces.
 	helperUs = 2.5
+	// emptyUs is what a comprehension over next to nothing takes. Reason: a call, and the list.
+	emptyUs = 3.0
 	// realUs is what a line takes that a loop without Python would have to do, too.
 	// Source: the method calls 1 to 10 us of logic COMPUTE.
 	realUs = 5.0
@@ -25,11 +27,13 @@ const (
 
 // Limits of counts.
 const (
-	manyItems    = 100 // iterations that make a loop in Python one. Source: the method's "over 100 items"
-	someItems    = 8   // the same with medium confidence. Reason: the least batch that is served
-	oftenPerStep = 8   // times that a line runs per step to be repeated. Reason: the same
-	chainLines   = 3   // small tensor operations in a row that one would do. Source: the method
-	rarely       = 0.1 // share of cases in which a result is used, to be rarely used. Source: the method's DEAD_WORK
+	manyItems    = 100     // iterations that make a loop in Python one. Source: the method's "over 100 items"
+	someItems    = 8       // the same with medium confidence. Reason: the least batch that is served
+	oftenPerStep = 8       // times that a line runs per step to be repeated. Reason: the same
+	chainLines   = 3       // small tensor operations in a row that one would do. Source: the method
+	manyHits     = 100_000 // hits by which a line is repeated where nobody knows the steps. Reason: no profile has so many
+	perLayer     = 2.5     // hits a layer of what runs once or twice in it. Reason: attention and feed-forward
+	rarely       = 0.1     // share of cases in which a result is used, to be rarely used. Source: the method's DEAD_WORK
 )
 
 // Limits of what is shown. Reason: a reader's patience.
@@ -55,6 +59,17 @@ const (
 	// hidden is the share of its function's time above which a line hides where it goes.
 	// Source: the method's drill-down.
 	hidden = 0.8
+
+	// callerSlack is how many times as long as the line that calls it a callee may take per entry.
+	// Reason: both are measured, and the callee's time holds what the profiler adds to its lines.
+	callerSlack = 1.5
+
+	// resolution, 0.05 us: exposed time a step that is less than a trace resolves.
+	resolution = 0.05
+
+	// leastDrilled is the share of the profiled time from which a function's lines are looked
+	// into for where its time goes. Reason: a reader's patience.
+	leastDrilled = 0.01
 
 	// timeSlack is the share of a time by which a callee may exceed the line that calls it:
 	// both are printed numbers, and a share of a total is right to 0.05 % of that. Unit: share.

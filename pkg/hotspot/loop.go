@@ -130,7 +130,7 @@ func (b *body) loops(i int) []finding {
 		return []finding{f}
 	case s.Comprehension:
 		us := s.usPerHit()
-		if us >= 0 && us < 3 {
+		if us >= 0 && us < emptyUs {
 			return nil
 		}
 		f := finding{kind: PyLoop, confidence: "medium", evidence: "a comprehension"}

@@ -1,7 +1,10 @@
 package hotspot
 
 import (
+	"math"
 	"slices"
+
+	"github.com/hostbound/hostbound/pkg/stat"
 )
 
 // Scopes of lines.
@@ -66,20 +69,21 @@ func (b pace) scope(i int, st *steps) Scope {
 		return NoScope
 	}
 	ratio := float64(s.hits) / float64(st.number)
+	times := math.Round(ratio)
 	layers := float64(st.layers)
-	itemLoop := inLoop && !overLayers && b.iterations(loop) > 1.5
+	itemLoop := inLoop && !overLayers && math.Round(b.iterations(loop)) > 1
 	switch {
-	case ratio < 0.5:
+	case times == 0:
 		return PerRun
-	case ratio < 1.5:
+	case times == 1:
 		return PerStep
 	case overLayers:
 		return PerLayer
 	case itemLoop && !b.perLayerCode():
 		return PerItem
-	case layers > 0 && ratio >= 0.5*layers && ratio <= 2.5*layers:
+	case layers > 0 && stat.MostOf(ratio, layers) && ratio <= perLayer*layers:
 		return PerLayer
-	case layers > 0 && ratio > 2.5*layers:
+	case layers > 0 && ratio > perLayer*layers:
 		return PerKernel
 	case layers == 0 && b.perLayerCode():
 		return PerLayer

@@ -141,8 +141,8 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 	if h.UsPerStep != nil {
 		us = min(us, *h.UsPerStep)
 	}
-	if us < 0.05 {
-		us = 0 // less than the trace resolves
+	if us < resolution {
+		us = 0
 	}
 	h.ExposedUsPerStep = &us
 	if us == 0 {

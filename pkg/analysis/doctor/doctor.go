@@ -20,9 +20,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// memory is what is kept in memory of a recording without a GPU, in bytes; the rest goes to a file.
-const memory = 64 << 20
-
 // Can says whether a question can be answered.
 type Can string
 
@@ -105,7 +102,7 @@ func (f *found) by(nsys, torch string) string {
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
-	store := spill.NewStore(memory)
+	store := spill.NewStore(spill.DefaultMemory)
 	defer store.Close()
 	stopped := replay.New(h, store)
 	err := event.Each(src, func(b *event.Batch) error {
@@ -345,7 +342,7 @@ func bound(f *found, q *Question) {
 	switch {
 	case f.onGPU() == 0:
 		q.lacks(No, noWork, f.noWorkRemedy(), report.CaptureOptions{Ranges: true})
-	case f.facts.GraphLaunches > 2 && f.facts.Graphs+f.facts.Replays == 0:
+	case f.facts.Graphs+f.facts.Replays == 0 && step.LostReplays(f.facts.GraphLaunches, 0, 0, 0):
 		q.lacks(No, report.Counted(f.facts.GraphLaunches, "CUDA graph launch")+", and no replay was recorded",
 			f.by("record replays, as a row each or by their kernels", fewer), report.CaptureOptions{Ranges: true})
 	case f.StartOnly():

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -22,11 +23,9 @@ type Range struct {
 	Marker string `json:"marker"`
 }
 
-// Bounds on the names that are counted, on how often a step recurs in a rank at least,
-// and on how many ranges are proposed.
+// Bounds on the names that are counted, and on how many ranges are proposed.
 const (
 	maxNames  = 4096
-	fewSteps  = 5
 	proposals = 5
 )
 
@@ -64,7 +63,7 @@ func (f *found) recurring() (all []Range) {
 		return nil
 	}
 	for name, t := range f.ranges {
-		if t.n >= fewSteps*int64(max(f.ranks, 1)) {
+		if t.n >= step.MinSteps*int64(max(f.ranks, 1)) {
 			expr := "^" + strings.ReplaceAll(regexp.QuoteMeta(name), "#", "[0-9]+") + "$"
 			all = append(all, Range{name, t.n, float64(t.ns) / 1e3, expr})
 		}

@@ -26,9 +26,6 @@ type calls []call
 
 type call struct{ correlation, end int64 }
 
-// callsKept is how many there are, a power of two.
-const callsKept = 1 << 15
-
 // add adds a launching call; of two of one correlation the first counts.
 func (c *calls) add(correlation, end int64) {
 	if *c == nil {

@@ -11,9 +11,6 @@ type Interval struct {
 	Low, High float64 // ratios, Low <= High; within 0 to 1 but for those of launches
 }
 
-// MinSteps is the number of steps below which a scope has no intervals.
-const MinSteps = 8
-
 // series is what was measured step after step in a scope. Ranks run in step, and
 // what all of them feel at once is one sample: the steps of the ranks that are
 // equally far on through those of their rank are added up.

@@ -20,6 +20,17 @@ const (
 	// sharing the rest: weighted Bonferroni (S. Holm, Scand. J. Statist. 6, 1979), because the
 	// time per step is what a night is about, and the ratios say where it went.
 	stepShare = 0.75
+	// outlierAlpha, 1 %: the share of false ones among those named. Source: at most one false
+	// among the few that somebody then looks at.
+	outlierAlpha = 0.01
+	// MinSteps is the number of steps below which a scope has no intervals. Source: SPEC 4.
+	MinSteps = 8
+	// mainLaunches is the least share of a rank's launches, as 1 in so many, of a thread whose
+	// waits count: GPUs do not wait for one that has launched something once and then receives
+	// requests beside the others.
+	mainLaunches = 10
+	// callsKept is how many launching calls are kept to be joined with their work, a power of two.
+	callsKept = 1 << 15
 )
 
 // MinRuns is how many runs before it a run is compared with at least.

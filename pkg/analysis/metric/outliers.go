@@ -40,10 +40,6 @@ type Outlier struct {
 	Q       float64 `json:"q"`        // of what is as sure as this, the share that is expected to be false
 }
 
-// outlierAlpha, 1 %: the share of false ones among those named. Source: at most one false among the few
-// that somebody then looks at.
-const outlierAlpha = 0.01
-
 // part is a part of a step; the parts add up to it.
 type part struct {
 	name string

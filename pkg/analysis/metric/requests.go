@@ -18,11 +18,6 @@ type requests struct {
 
 func fetchesRequests(name []byte) bool { return marker.FetchesRequests(string(name)) }
 
-// mainLaunches is the least share of a rank's launches, as 1 in so many, of a thread whose
-// waits count: GPUs do not wait for one that has launched something once and then receives
-// requests beside the others.
-const mainLaunches = 10
-
 // observeCall observes a call of the system.
 func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	class, ok := b.Class.Get(i)

@@ -9,9 +9,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// minSegment is how many steps a segment has that may be the benchmark's.
-const minSegment = 5
-
 // segment is what is kept of a segment.
 type segment struct {
 	index  int32 // in RankSteps.Segments
@@ -32,7 +29,7 @@ type rank struct {
 	now     *Step            // under way: the open step, or what is before the first
 	names   map[string]int32 // of now.Names
 	open    segment          // under way
-	last    segment          // the last one before it of minSegment steps or more
+	last    segment          // the last one before it of step.MinSteps or more
 	late    []*Step          // that ended while a GPU was idle
 	lastRow int64            // number of its last row among those of the stream
 	closed  bool
@@ -123,7 +120,7 @@ func (r *rank) Step(b *event.Batch, i, k int) {
 // endSegment ends the open segment, of which steps are kept where it has enough.
 func (r *rank) endSegment() {
 	drop := &r.open
-	if r.open.steps >= minSegment {
+	if r.open.steps >= step.MinSteps {
 		drop, r.last = &segment{worst: r.last.worst, spread: r.last.spread}, r.open
 	}
 	drop.worst.release()

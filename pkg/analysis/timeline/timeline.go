@@ -29,6 +29,7 @@ package timeline
 
 import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"math"
 )
 
 // MaxEvents is how many events of a step are kept.
@@ -38,7 +39,7 @@ const MaxEvents = 1 << 16
 const MaxNumbers = 8
 
 // None stands for a number that is not known.
-const None = int64(-1) << 63
+const None = int64(math.MinInt64)
 
 // Options say which steps to keep.
 type Options struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -306,14 +307,6 @@ func (s *Scope) table(t *report.Table) {
 	}
 }
 
-// worthSaying is the share of time from which on a figure without a vote is put
-// into a sentence.
-const worthSaying = 0.01
-
-// fewReplayed is the share of a phase's kernels below which it is said how many graphs replay:
-// the last step of a phase may hold the first kernels of a replay that is the next one's.
-const fewReplayed = 0.5
-
 // interpretation says what the figures mean together.
 func (r page) interpretation(d *report.Section) {
 	for i := range r.Scopes {
@@ -347,7 +340,7 @@ func (r page) lengths(d *report.Section) {
 		p := &r.run.Phases[i]
 		graphs, length := "CUDA graphs are not used: the host launches every kernel", ""
 		switch share := float64(p.Replayed) / float64(max(1, p.Kernels)); {
-		case p.Replayed > 0 && r.run.HiddenGraphs == 0 && p.Kernels > 0 && share < fewReplayed:
+		case p.Replayed > 0 && r.run.HiddenGraphs == 0 && !stat.MostOf(p.Replayed, p.Kernels): // not the last of a phase alone
 			graphs = fmt.Sprintf("CUDA graphs replay %s of the kernels, the host launches the others", percent(&share))
 		case p.Replayed > 0:
 			graphs = "CUDA graphs are used"
@@ -410,9 +403,6 @@ func (s *Scope) ceiling(rate string) string {
 
 // seconds is a point in time of the recording.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
-
-// minGraphLaunch is the graph_launch_ratio from which what recording adds to it is mentioned.
-const minGraphLaunch = 0.05
 
 // caveats are what holds of all such figures.
 func (r page) caveats() []string {

@@ -81,10 +81,6 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	return reasons, remedies
 }
 
-// minWhole is how many whole steps a rank has at least of which a verdict speaks: fewer are no
-// benchmark, by the definition of its segment.
-const minWhole = step.MinSteps
-
 // wholeSteps is the largest number of whole steps in the window of a rank, -1 where there are
 // no steps or that is not known.
 func wholeSteps(run *metric.Run) int64 {

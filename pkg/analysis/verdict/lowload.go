@@ -8,9 +8,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// lowLoadWorth is the share of the idle time from which on waiting for requests is said.
-const lowLoadWorth = 0.1
-
 // LowLoad is idle time in which launching threads wait for requests: the GPUs have nothing
 // to do, and no change of the host's code gives them any.
 type LowLoad struct {

@@ -54,13 +54,6 @@ const (
 	Inconclusive = "INCONCLUSIVE"
 )
 
-// votesForYes is how many metrics are over the limit in a YES.
-const votesForYes = 2
-
-// fewSteps is the number of steps below which figures are not reliable: how sure they are
-// is unknown.
-const fewSteps = metric.MinSteps
-
 // ExitCode returns the exit status that stands for a verdict.
 func ExitCode(verdict string) int {
 	switch verdict {
@@ -380,7 +373,7 @@ func (r *Report) firstTarget(phase *string) *string {
 		case r.LowOnLoad() || r.Verdict != Yes || s.Verdict != Yes || s.Name != metric.Aggregate && s.Name != *phase:
 		case s.HostPrep && r.run.Prep != "":
 			target = r.run.Prep
-		case s.over[launch] && 3*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
+		case s.over[launch] && launchPart*s.at(launch)*float64(s.capacity) >= float64(s.idle) && target == "":
 			target = FirstLaunch
 		}
 	}

@@ -9,13 +9,6 @@ import (
 // started there. So the ends of the collectives that two ranks both ran tell how
 // far their clocks are apart, and how well that is known.
 
-// minMatched is the number of collectives below which nothing is said of clocks.
-const minMatched = 4
-
-// sameClock is the difference up to which clocks are taken for one, in ns: more
-// than the ends of one collective differ by on one host.
-const sameClock = 50_000
-
 // apart returns how much later than in d collectives ended in e by the clocks of
 // both: the median, and how far from it nine in ten are at most. It returns false
 // where too few can be matched: the same number of every name, or the same last
@@ -106,7 +99,7 @@ func (a *agreement) compare(part, d *document, correction int64) int64 {
 		return correction
 	}
 	a.matched += matched
-	if far := max(offset, -offset); far > sameClock && far > 4*spread {
+	if far := max(offset, -offset); far > sameClock && far > sureApart*spread {
 		a.moved, a.worst = max(a.moved, far), max(a.worst, spread)
 		return offset
 	}

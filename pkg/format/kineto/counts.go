@@ -118,7 +118,7 @@ func (c *counts) process() (pid string, merged bool) {
 			most = p
 		}
 	}
-	return most.pid, 10*(all-most.calls) > all
+	return most.pid, mergedCalls*(all-most.calls) > all
 }
 
 // add adds up.

@@ -99,7 +99,7 @@ func (r *row) parseShare(line []byte, i int) bool {
 		return true
 	}
 	n, end, ok := parseNumber(line, skipBlanks(line, i))
-	if !ok || n.value > 100.1 {
+	if !ok || n.value > 100+2*halfDecimal {
 		return false
 	}
 	r.share = n.value

@@ -87,13 +87,6 @@ func addLines(file fs.File, fns []*Function, room *int) error {
 	}
 }
 
-// maxGap is how many lines without figures are put ahead of one that has some, which is
-// longer than docstrings are; maxAdded is how many are put into all functions.
-const (
-	maxGap   = 500
-	maxAdded = 2 << 20
-)
-
 // everyLine returns the lines with none left out between the first and the last, but
 // where gaps are too large.
 func (f *Function) everyLine(room *int) []Line {

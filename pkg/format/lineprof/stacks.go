@@ -10,9 +10,6 @@ import (
 	"strings"
 )
 
-// sampleNs is what a sample without a unit stands for: 100 a second.
-const sampleNs = 10_000_000
-
 // stacks sums up stacks by function.
 type stacks struct {
 	profile *Profile

@@ -298,8 +298,6 @@ func (t *textReader) fill(b *table, unit float64) {
 }
 
 // check counts a table of which much is missing.
-// Its lines add up to 100 % in a whole table; under five sixths, lines were left out by more
-// than rounding explains.
 func (t *textReader) check(b *table) {
 	shares, seen, ran := 0.0, false, false
 	for _, f := range b.figures {
@@ -308,7 +306,7 @@ func (t *textReader) check(b *table) {
 			shares, seen = shares+f.share, true
 		}
 	}
-	if b.total > 0 && (!ran || seen && shares < 100*5.0/6) {
+	if b.total > 0 && (!ran || seen && shares < 100*wholeTable) {
 		if t.short == 0 {
 			t.firstShort = fmt.Sprintf("%s (%s:%d), has lines for %.0f %% of its time only", cmp.Or(b.fn.Name, "a function"), base(b.fn.File), b.fn.Line, shares)
 		}

@@ -34,10 +34,10 @@ func inferUnit(figures []row, total float64) float64 {
 	return 0
 }
 
-// snap returns the usual unit that is within half of u, or else u.
+// snap returns the usual unit that is near u, or else u.
 func snap(u float64) float64 {
 	for _, usual := range units {
-		if u > usual/1.5 && u < usual*1.5 {
+		if u > usual/nearUnit && u < usual*nearUnit {
 			return usual
 		}
 	}
@@ -58,10 +58,6 @@ func roundNs(ns float64) int64 {
 	return int64(math.Round(min(max(0, ns), most)))
 }
 
-// coarse is how many units a function takes at most whose shares, right to 0.05 %, say ten
-// times more than times that are right to 0.05 units.
-const coarse = 10
-
 // lineTime is a line's time: as printed, or where that has one digit or three the
 // share of the total, and where the unit is a large part of the total (seconds of a
 // function that took half of one).
@@ -73,7 +69,7 @@ func (f *row) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 		return roundNs(f.share / 100 * totalNs), FromShare
 	case scale == 0:
 		return 0, NoTime
-	case !f.time.scientific && (!f.time.point || unit < 1.5e-9 && f.time.value == math.Trunc(f.time.value)):
+	case !f.time.scientific && (!f.time.point || scaleOf(unit) <= 1 && f.time.value == math.Trunc(f.time.value)):
 		return f.time.toNs(scale), Exact
 	case f.time.point && f.share > 0 && coarse*scale > totalNs && f.agreesShare(f.time, 1, scale, totalNs):
 		return roundNs(f.share / 100 * totalNs), FromShare
@@ -103,7 +99,7 @@ func (f *row) agreesPerHit() bool {
 	if f.hits.value <= 0 || f.time.scientific || f.perHit.scientific {
 		return true
 	}
-	return math.Abs(f.time.value-f.hits.value*f.perHit.value) <= 0.06*f.hits.value+0.06+1e-6*f.time.value
+	return math.Abs(f.time.value-f.hits.value*f.perHit.value) <= halfDecimal*f.hits.value+halfDecimal+1e-6*f.time.value
 }
 
 // agreesShare is whether a number of units, times n, is the share of the total.
@@ -112,7 +108,7 @@ func (f *row) agreesShare(units number, n, scale, totalNs float64) bool {
 		return true
 	}
 	ns := units.value * n * scale
-	room := 0.0006*totalNs + 0.06*n*scale
+	room := halfDecimal/100*totalNs + halfDecimal*n*scale
 	if units.scientific {
 		room += 0.5 * ns
 	}

@@ -10,12 +10,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// A round lists this many functions and lines, but for changes of less than that share of the largest.
-const (
-	maxChanges = 10
-	minChange  = 0.01
-)
-
 // compareProfiles fills in how the round's profile differs from before.
 // The change is that of the outermost functions of both: what they call is in their time. It
 // is per step where steps of both are known, else of the whole, and null where no such

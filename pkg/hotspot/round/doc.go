@@ -25,11 +25,3 @@
 // it is no change; where throughput fell since the last kept round that was measured,
 // the round regressed all the same.
 package round
-
-// The limits of the verdicts, and of the stopping rules.
-const (
-	SingleRun    = 0.02 // change of throughput between single runs below which nothing is said
-	ProfileNoise = 0.01 // change of profile time below which nothing is said
-	MinGain      = 0.05 // a round that gains less, twice in a row, is a reason to stop
-	DefaultMax   = 3    // rounds after the baseline
-)

@@ -8,9 +8,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// maxRemaining is how many hotspots the summary lists.
-const maxRemaining = 5
-
 // summarise fills in the summary; last is the index of the last round that was kept.
 func (res *Result) summarise(in []Input, profiles []*profile, last int) {
 	s := &res.Summary
