@@ -2,6 +2,7 @@ package collective
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 )
 
@@ -228,7 +229,7 @@ func (m *Match) Show(to ...Viewer) {
 	x.advance(never)
 }
 
-const never = 1<<63 - 1
+const never = math.MaxInt64
 
 // advance drops what has no match when all collectives to come start at t or later, and
 // resolves what has ended by then.

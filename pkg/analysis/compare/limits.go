@@ -65,6 +65,5 @@ const (
 
 // Sizes of what a run keeps.
 const (
-	rowBlock      = 256      // entries of a row that wait in memory: there are many rows
-	DefaultMemory = 64 << 20 // bytes of a run's samples that are kept in memory
+	rowBlock = 256 // entries of a row that wait in memory: there are many rows
 )

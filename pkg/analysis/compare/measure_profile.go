@@ -20,7 +20,7 @@ type ProfileOptions struct {
 	// Why divides idle time by why host threads did not go on, too.
 	Why bool
 	// Memory is how much of the samples is kept in memory, in bytes; the rest goes to a
-	// temporary file. 0 is DefaultMemory.
+	// temporary file. 0 is spill.DefaultMemory.
 	Memory int64
 }
 

@@ -37,7 +37,7 @@ type Run struct {
 
 // newRun returns a run without ranks. So many bytes are kept in memory, the rest in a file.
 func newRun(memory int64) *Run {
-	r := &Run{names: newNames(), store: spill.NewStore(cmp.Or(memory, DefaultMemory))}
+	r := &Run{names: newNames(), store: spill.NewStore(cmp.Or(memory, spill.DefaultMemory))}
 	r.repeats = []*Run{r}
 	return r
 }

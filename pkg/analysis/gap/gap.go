@@ -19,9 +19,6 @@ const (
 	WindowTrace     = "trace"
 )
 
-// DefaultMemory is what is kept of a run in memory, in bytes.
-const DefaultMemory = 64 << 20
-
 // DefaultTop is how many of the longest gaps are listed.
 const DefaultTop = 10
 
@@ -46,7 +43,7 @@ type Options struct {
 	// Series adds how the steps went over time and by rank, for figures.
 	Series bool
 	// Memory is how much of what grows with the run is kept in memory, in bytes; the rest
-	// goes to a temporary file. 0 is DefaultMemory.
+	// goes to a temporary file. 0 is spill.DefaultMemory.
 	Memory int64
 	// Source returns the source function of an NVTX range, "" where it is not
 	// known; nil knows none.
@@ -116,7 +113,7 @@ type texts struct {
 // steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
 // and a negative number for none.
 func NewWatch(h *event.Header, opt Options) *Watch {
-	c := &Watch{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, DefaultMemory)), pinned: map[site]int64{}}
+	c := &Watch{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, spill.DefaultMemory)), pinned: map[site]int64{}}
 	c.opt.Top = max(cmp.Or(opt.Top, DefaultTop), 0)
 	if opt.Advice == nil {
 		c.opt.Advice = func(string) string { return "" }

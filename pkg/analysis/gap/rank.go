@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	never = 1<<63 - 1
+	never = idle.Never
 	none  = idle.NoTime
 )
 

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -10,7 +11,7 @@ import (
 
 const (
 	never = Never
-	none  = -1 << 63
+	none  = math.MinInt64
 )
 
 // Options says what to attribute.

@@ -27,6 +27,8 @@
 
 package idle
 
+import "math"
+
 // State is what a thread is doing. From Named on it is a range, by the number of
 // its path.
 type State = int32
@@ -53,4 +55,4 @@ type Run struct {
 }
 
 // Never is a time after all others.
-const Never = 1<<63 - 1
+const Never = math.MaxInt64

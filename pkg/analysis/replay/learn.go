@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // none is no correlation.
-const none = int64(-1) << 63
+const none = int64(math.MinInt64)
 
 // known is what a run says of itself.
 type known struct {

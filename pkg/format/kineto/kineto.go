@@ -29,9 +29,6 @@ type Options struct {
 	Memory int64
 }
 
-// defaultMemory is what Options.Memory 0 stands for.
-const defaultMemory = 512 << 20
-
 // Reader reads the events of one or several traces. It is an event.Source. A batch
 // is valid until the following call of Next.
 type Reader struct {
@@ -43,7 +40,7 @@ type Reader struct {
 // Open reads traces, each of one process. Their rows are in the reader's store until
 // it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
-	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
+	opt.Memory = cmp.Or(opt.Memory, spill.DefaultBudget)
 	r := &Reader{opt: opt, Reader: spill.Reader{Store: spill.NewStore(opt.Memory / 4)}}
 	r.Head.Stage, r.Head.Columns = event.Readers["torch"], event.BaseCols
 	if err := r.load(paths); err != nil {

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
@@ -81,7 +82,7 @@ func scanAny(s scanner, columns map[string][]string, table string, want []sqlite
 }
 
 // none stands for a number that is not there.
-const none = int64(-1) << 63
+const none = int64(math.MinInt64)
 
 // orNone returns the number in row i, none for null.
 func orNone(v *sqlite.Vector, i int32) int64 {

@@ -67,10 +67,6 @@ type limits struct {
 	chunkRows int   // rows that a sorter holds, up to chunkRows
 }
 
-// DefaultMemory is the memory that a process takes at most, as far as reading
-// exports goes, where nothing else is asked for.
-const DefaultMemory = 512 << 20
-
 // openRun is about what one run takes while it is read.
 const openRun = (numColumns + 2) * 8 * spill.BlockRows
 

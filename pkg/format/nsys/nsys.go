@@ -74,7 +74,7 @@ type Options struct {
 	// interest: of a report with longer pauses rows of kind event.OS and event.Run are read, and
 	// HostClasses leaves none out. 0: never.
 	Pause int64
-	// Memory is how many bytes the process may take at most, 0 for DefaultMemory.
+	// Memory is how many bytes the process may take at most, 0 for spill.DefaultBudget.
 	// What does not fit goes to a temporary file.
 	Memory int64
 
@@ -110,7 +110,7 @@ type filled struct {
 // are brought together by the session starts that they state.
 func Open(paths []string, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, paths: paths}
-	if r.limits = limitsOf(cmp.Or(opts.Memory, DefaultMemory)); opts.limits != nil {
+	if r.limits = limitsOf(cmp.Or(opts.Memory, spill.DefaultBudget)); opts.limits != nil {
 		r.limits = *opts.limits
 	}
 	r.store = spill.NewStore(r.limits.store)

@@ -212,7 +212,7 @@ func TestSampledLaunches(t *testing.T) {
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, "end", globalPid) SELECT i, i+1, 16777216 FROM n`)
 	store := spill.NewStore(1 << 20)
 	defer store.Close()
-	r, err := load(path, store, limitsOf(DefaultMemory), &Options{})
+	r, err := load(path, store, limitsOf(spill.DefaultBudget), &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

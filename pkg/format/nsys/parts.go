@@ -3,6 +3,7 @@ package nsys
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -166,7 +167,7 @@ func (r *Reader) plan() []unit {
 }
 
 // longAgo is before all times.
-const longAgo = int64(-1) << 63
+const longAgo = int64(math.MinInt64)
 
 // sortReports orders reports that are parts of the same ranks by time, those of
 // the first rank first, so that a data set of them is read in that order. No

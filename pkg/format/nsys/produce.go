@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // producer writes the rows of some units, in their order, in a goroutine that runs ahead
@@ -74,7 +75,7 @@ const partMemory = 32 << 20
 // than one whose rows go from processor to processor.) Those without a rank come last. It
 // is event.Parted's.
 func (r *Reader) Parts() (parts []event.Source, beside int) {
-	memory := cmp.Or(r.opts.Memory, DefaultMemory)
+	memory := cmp.Or(r.opts.Memory, spill.DefaultBudget)
 	if beside = min(runtime.GOMAXPROCS(0), 1+int(memory/4/partMemory)); beside < 2 || len(r.parts) < 2 || r.all != nil {
 		return nil, 0
 	}

@@ -23,9 +23,6 @@ type Options struct {
 	Memory int64
 }
 
-// defaultMemory is what Options.Memory 0 stands for.
-const defaultMemory = 512 << 20
-
 // source is what recorded the reports, as event.Report has it.
 const source = "rocpd"
 
@@ -65,7 +62,7 @@ func Recognise(path string) bool {
 
 // Open reads files. Their rows are in the reader's store until it is closed.
 func Open(paths []string, opt Options) (*Reader, error) {
-	opt.Memory = cmp.Or(opt.Memory, defaultMemory)
+	opt.Memory = cmp.Or(opt.Memory, spill.DefaultBudget)
 	r := &Reader{Reader: spill.Reader{Files: paths, Store: spill.NewStore(opt.Memory / 4)}, opt: opt, known: map[identity]string{}}
 	r.names = &names{numbers: map[nameKey]int32{}, sizes: map[int32]int32{}, limit: opt.Memory / 4, dict: event.Dict{Offsets: []int32{0}}}
 	r.Head = event.Header{Stage: event.Readers[source], Columns: event.BaseCols, Domains: []string{domain}}

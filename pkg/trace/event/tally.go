@@ -1,10 +1,12 @@
 package event
 
+import "math"
+
 // Span is a stretch of time in ns, empty where it ends before it starts.
 type Span struct{ Start, End int64 }
 
 // NoSpan is empty.
-var NoSpan = Span{1<<63 - 1, -1 << 63}
+var NoSpan = Span{math.MaxInt64, math.MinInt64}
 
 // Join makes the span reach over another one, too.
 func (s *Span) Join(o Span) { s.Start, s.End = min(s.Start, o.Start), max(s.End, o.End) }

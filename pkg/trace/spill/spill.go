@@ -34,6 +34,8 @@
 // bytes to spare, so that any value can be loaded as one number.
 package spill
 
+import "math"
+
 // The columns that say the order of rows.
 const (
 	Key = iota
@@ -44,7 +46,14 @@ const (
 
 // None is a value of a column beyond Seq that is not there. It takes no more
 // bytes than any other.
-const None = int64(-1) << 63
+const None = int64(math.MinInt64)
+
+// What is kept in memory, in bytes, where nobody states it: by a process that reads traces, and
+// by an analysis of theirs.
+const (
+	DefaultBudget = 512 << 20
+	DefaultMemory = 64 << 20
+)
 
 // BlockRows is the most rows that a block has.
 const BlockRows = 1024
