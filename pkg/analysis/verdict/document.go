@@ -88,6 +88,10 @@ const lowLoadAnswer = "LOW LOAD"
 func (r *Report) title() report.Text {
 	answer, text, tone := r.Verdict, "the host does not hold the GPUs back", report.Good
 	switch r.Verdict {
+	case No:
+		if r.waitUnknown() != nil {
+			text, tone = "the GPUs are not idle, but why they wait in collectives was not recorded", report.Warn
+		}
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
 		if r.RaisedBy != nil {
@@ -142,6 +146,13 @@ func (r page) why() report.Text {
 
 // bound says what bounds the steps where the host does not.
 func (s *Scope) bound() string {
+	if v := s.value[collectiveWait]; v != nil && *v >= worthSaying {
+		who := "a late rank: 'gaps' names it, and why"
+		if s.value[hostWait] == nil {
+			who = "ranks that were not recorded, by estimate: record all at once"
+		}
+		return fmt.Sprintf("The GPUs work %s of the time, and wait another %s in collectives for %s", report.Percent(s.at(gpuUtilization)-*v), percent(v), who)
+	}
 	text := fmt.Sprintf("The GPUs' own work takes %s of the step and bounds it", percent(s.value[gpuUtilization]))
 	if v := s.value[comm]; v != nil && *v >= worthSaying {
 		text += fmt.Sprintf(" (%s of that in collectives)", percent(v))

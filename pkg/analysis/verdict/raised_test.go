@@ -45,3 +45,19 @@ func TestRaised(t *testing.T) {
 		}
 	}
 }
+
+// Waits in collectives of which the cause was not recorded leave a verdict as it is, and are said where a
+// late host as their cause would make it another.
+func TestWaitUnknown(t *testing.T) {
+	for wait, unknown := range map[float64]bool{0.2: false, 0.5: true} {
+		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 1, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
+		for name, v := range map[string]float64{metric.GPUIdle: 0.05, metric.Launch: 0, metric.GPUUtilization: 0.95, metric.CollectiveWait: wait} {
+			res.Rows = append(res.Rows, metric.Row{Scope: metric.Aggregate, Metric: name, Numerator: int64(v * 1e9), Denominator: 1e9, Applicable: true})
+		}
+		r := Decide(res, Defaults())
+		warned := strings.Contains(strings.Join(r.Warnings, " "), "if hosts are late there, the verdict would be YES")
+		if title := r.title().String(); r.Verdict != No || warned != unknown || strings.Contains(title, "the host does not hold") == unknown {
+			t.Errorf("wait %g: %s, %q", wait, title, r.Warnings)
+		}
+	}
+}

@@ -111,6 +111,16 @@ func (s *Scope) withWait(share float64) string {
 	return verdictOf(s.ifIdle(min(1, s.at(gpuIdle)+share)))
 }
 
+// waitUnknown is the time that GPUs wait in collectives for what was not recorded, where a late host
+// as its cause would make a NO a YES; else nil.
+func (s *Scope) waitUnknown() *float64 {
+	v := s.value[collectiveWait]
+	if s.Verdict == Yes || v == nil || s.value[hostWait] != nil || s.withWait(*v) != Yes {
+		return nil
+	}
+	return v
+}
+
 // ifIdle is how many votes there would be if GPUs were idle for such a share of the time.
 func (s *Scope) ifIdle(share float64) (votes int) {
 	_, votes = s.votes(func(m int) float64 {

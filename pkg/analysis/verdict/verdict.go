@@ -421,6 +421,9 @@ func (r *Report) warn() {
 	if c != nil && !c.Estimated && c.Unmatched > c.Matched {
 		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
 	}
+	if s := r.waitUnknown(); s != nil {
+		say("in the %s the GPUs wait in collectives %s of the time for what was not recorded: if hosts are late there, the verdict would be YES", r.about(s), percent(s.waitUnknown()))
+	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are the same measurement, counted twice")
 	}
@@ -440,6 +443,16 @@ func (r *Report) warn() {
 	if r.NCCL {
 		say("NCCL kernels take %s of the GPUs' busy time: waits for the slowest rank count as busy", percent(r.Metrics.NCCL))
 	}
+}
+
+// waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives.
+func (r *Report) waitUnknown() *Scope {
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; r.Verdict == No && s.waitUnknown() != nil {
+			return s
+		}
+	}
+	return nil
 }
 
 // idleAlone reports whether no YES has a vote of another metric than the two on idle
