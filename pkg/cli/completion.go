@@ -66,7 +66,7 @@ func complete(cmd *Command, args []string, w io.Writer) int {
 
 // valued returns the flag that an argument is if it takes a value that may follow, or nil.
 func (cmd *Command) valued(arg string) *Flag {
-	if len(arg) < 2 || arg[0] != '-' {
+	if !isFlag(arg) {
 		return nil
 	}
 	f, _, has := cmd.flagOf(arg)

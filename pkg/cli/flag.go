@@ -194,6 +194,9 @@ func (cmd *Command) find(name string, short bool) *Flag {
 	return nil
 }
 
+// isFlag reports whether an argument is a flag; "-" alone is a file.
+func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }
+
 // arrange puts flags ahead of files, which the library wants but people do not,
 // and writes each as --name=value. It refuses flags that there are not, with advice for
 // who called the command by that name.
@@ -213,7 +216,7 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 			files = append(files, args[i+1:]...)
 			break
 		}
-		if len(a) < 2 || a[0] != '-' {
+		if !isFlag(a) {
 			files = append(files, a)
 			continue
 		}

@@ -66,7 +66,7 @@ func (b *Brief) Fit() *Brief {
 	for i := range b.Items {
 		item := &b.Items[i]
 		if item.Where != nil { // too long a place cannot be read
-			item.Where = new(shorten(*item.Where, 2*maxNamed, true))
+			item.Where = new(shorten(*item.Where, 2*maxName, true))
 		}
 		if item.MagnitudeUs != nil {
 			item.MagnitudeUs = new(toNs(*item.MagnitudeUs))

@@ -183,13 +183,9 @@ func pad(s string, to int, right bool) string {
 	return cond.FillRight(s, to)
 }
 
-// maxNamed is how many columns of a name a sentence has. Templates make names of kernels
-// thousands of characters long, of which the ends say most.
-const maxNamed = 60
-
 // Short returns a name of a kernel, a call or a range as a sentence has it, its middle out where
 // it is long. Tables, and data for programs, have names as they are.
-func Short(name string) string { return shorten(name, maxNamed, true) }
+func Short(name string) string { return shorten(name, maxName, true) }
 
 // shorten makes a text fit a width: of a name it takes the middle out, whose ends say
 // most, of other text the end.

@@ -9,7 +9,8 @@ import (
 	"unicode"
 )
 
-// maxName is how wide a name is in Markdown, where there is no width to fit.
+// maxName is how wide a name is where there is no width to fit: in Markdown, and in a sentence.
+// Templates make names of kernels longer than any reader follows.
 const maxName = 60
 
 // Markdown writes a document as GitHub's Markdown, with aligned tables: the source

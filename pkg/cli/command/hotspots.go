@@ -32,12 +32,9 @@ const (
 	byRound = "round"
 )
 
-// defaultHotspots is how many hotspots are listed.
-const defaultHotspots = 20
-
 var hotspotsFlags = []cli.Flag{
 	{Name: "by", Usage: "`UNIT` of rows: line or round", Default: byLine, Values: []string{byLine, byRound}},
-	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultHotspots, Check: checkCount("top", 0)},
+	{Name: "top", Usage: "list the first `N` hotspots, 0 for all", Default: defaultTop, Check: checkCount("top", 0)},
 	{Name: "sum", Usage: "the files are parts of one run, not ranks: add them up", Default: false},
 	{Name: "steps", Usage: "the run had `N` forward steps (default: the hits of the outermost function)", Default: 0, Check: checkCount("steps", 0)},
 	{Name: "layers", Usage: "the model has `N` layers", Default: 0, Check: checkCount("layers", 0)},

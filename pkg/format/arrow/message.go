@@ -28,9 +28,9 @@ const (
 
 // Kinds of messages, as their metadata numbers them.
 const (
-	schemaMessage     = 1
-	dictionaryMessage = 2
-	recordMessage     = 3
+	schemaMessage = 1 + iota
+	dictionaryMessage
+	recordMessage
 )
 
 // node and span are what a record batch says of an array and of a buffer.
@@ -296,7 +296,7 @@ func (m *messages) checkFields(fields []flatTable, depth int) (views int, err er
 const (
 	unionType      = 14
 	binaryViewType = 23
-	textViewType   = 24
+	textViewType   = binaryViewType + 1
 )
 
 // checkPairs does so for the custom metadata in field n of t.

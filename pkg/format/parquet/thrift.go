@@ -13,15 +13,18 @@ var errShort = errors.New("cut short")
 
 // The types of Thrift's compact protocol that Parquet's structures consist of.
 const (
-	thriftTrue   = 1
-	thriftFalse  = 2
-	thriftByte   = 3
-	thriftI16    = 4
-	thriftI64    = 6
-	thriftDouble = 7
-	thriftBinary = 8
-	thriftList   = 9
-	thriftStruct = 12
+	thriftTrue = 1 + iota
+	thriftFalse
+	thriftByte
+	thriftI16
+	_ // I32
+	thriftI64
+	thriftDouble
+	thriftBinary
+	thriftList
+	_ // set
+	_ // map
+	thriftStruct
 )
 
 // unmarshal reads the Thrift structure at the start of b into v and returns its

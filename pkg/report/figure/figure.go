@@ -61,12 +61,12 @@ type Color int8
 
 // Colors that mean the same everywhere.
 const (
-	Other  Color = 0  // what has no colour of its own
-	Colors Color = 8  // the last one of the palette
-	Busy   Color = 9  // work of a GPU
-	Good   Color = 10 // less of what is bad
-	Bad    Color = 11 // more of it, or over a limit
-	Ink    Color = 12 // as text
+	Other  Color = 0                 // what has no colour of its own
+	Colors Color = 8                 // the last one of the palette
+	Busy   Color = Colors + iota - 1 // work of a GPU
+	Good                             // less of what is bad
+	Bad                              // more of it, or over a limit
+	Ink                              // as text
 )
 
 // class is the name of a colour in the page's style.
