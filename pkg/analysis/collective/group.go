@@ -75,15 +75,30 @@ type samples map[int32][]point
 
 // sample reads the first collectives of each name of a lane, so many at most, and how many there are.
 func (m *Match) sample(k int, most int64) (samples, map[int32]int64) {
-	s, counts := samples{}, map[int32]int64{}
-	c := newCursor(k, &m.Lanes[k], Clock{})
-	for c.next() {
+	type sampled struct {
+		points  []point
+		n       int64
+		reduces bool
+	}
+	var of []sampled // by name
+	for c := newCursor(k, &m.Lanes[k], Clock{}); c.next(); {
 		e := &c.entry
-		if e.Allreduce {
-			m.reduce[e.Name] = true
+		if int(e.Name) >= len(of) {
+			of = append(of, make([]sampled, int(e.Name)+1-len(of))...)
 		}
-		if counts[e.Name]++; counts[e.Name] <= most {
-			s[e.Name] = append(s[e.Name], point{e.Step, e.Start, e.End})
+		one := &of[e.Name]
+		one.reduces = one.reduces || e.Allreduce
+		if one.n++; one.n <= most {
+			one.points = append(one.points, point{e.Step, e.Start, e.End})
+		}
+	}
+	s, counts := samples{}, map[int32]int64{}
+	for name, one := range of {
+		if one.n > 0 {
+			s[int32(name)], counts[int32(name)] = one.points, one.n
+		}
+		if one.reduces {
+			m.reduce[int32(name)] = true
 		}
 	}
 	return s, counts

@@ -379,9 +379,11 @@ func (x *matcher) estimate(g int, e *entry) {
 
 // event returns a meeting without members.
 func (x *matcher) event(g int, e *entry) *Meeting {
-	ev := &Meeting{}
+	var ev *Meeting
 	if n := len(x.free) - 1; n >= 0 {
 		ev, x.free = x.free[n], x.free[:n]
+	} else {
+		ev = new(Meeting)
 	}
 	*ev = Meeting{Group: g, Name: e.Name, Allreduce: e.Allreduce, Members: ev.Members[:0], end: none}
 	return ev

@@ -16,6 +16,7 @@ type edges struct {
 	custom  bool          // set is the user's: any range may be one
 	ranges  []markerRange // the last ones, in the order of their start
 	dropped int           // how many there were before
+	near    int           // place of the last one that a launch was made after
 	longest bool          // without markers: the longest gap between two steps, else the last long one
 	rows    bool          // without markers: the rows of steps decide
 	text    []byte        // of the last range
@@ -98,7 +99,11 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
 	}
-	k := sort.Search(len(e.ranges), func(i int) bool { return e.ranges[i].start > t }) - 1
+	k, n := e.near, len(e.ranges)
+	if k >= n || e.ranges[k].start > t || k+1 < n && e.ranges[k+1].start <= t { // else the fast path: launches come in order
+		k = sort.Search(n, func(i int) bool { return e.ranges[i].start > t }) - 1
+		e.near = k
+	}
 	for ; k >= 0 && e.ranges[k].maxEnd > t; k-- {
 		if m := &e.ranges[k]; m.end > t {
 			for int(m.id) >= len(l.seen) {

@@ -56,7 +56,7 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 				until = min(end, runs[k+1].At)
 			}
 			if from < until {
-				r.credit(from, until, r.sites.held(key, Holder{r.opt.Rank, by.id, Key(runs[k].State)}), g)
+				r.credit(from, until, r.sites.held(key, Holder{by.id, r.opt.Rank, Key(runs[k].State)}), g)
 				from = until
 			}
 		}

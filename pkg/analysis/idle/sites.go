@@ -133,8 +133,8 @@ func (s *Sites) WithoutSite(k Key) Key {
 
 // Holder is who holds the interpreter lock, and what that thread does.
 type Holder struct {
-	Rank   int32 // as in Options
 	Thread int64 // its number, NoTime where nobody knows who it is
+	Rank   int32 // as in Options
 	Doing  Key   // divided by why; Key(Untraced) where nobody knows
 }
 
