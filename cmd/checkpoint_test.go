@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hostbound/hostbound/pkg/cli"
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // stages are the filters that write events, in their order.
@@ -44,7 +44,7 @@ func TestCheckpointEqualsStream(t *testing.T) {
 		"graph":    {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "graph", "--set", `{"Devices":2}`)},
 		"vllm":     {generate(t, "--ranks", "2", "--steps", "12", "--layers", "2", "--mode", "eager", "--markers", "vllm")},
 	}
-	for _, name := range []string{"frontend", "reports", "graph", "vllm"}[:testrun.Few(1, 1, 4)] {
+	for _, name := range []string{"frontend", "reports", "graph", "vllm"}[:cases.Few(1, 1, 4)] {
 		files := inputs[name]
 		t.Run(name, func(t *testing.T) {
 			for k, stage := range stages {
@@ -162,9 +162,9 @@ func damage(t *testing.T, path string) {
 // leaves is the old data set, the new one, or one that is refused, and the next
 // run completes it.
 func TestKilledCheckpoint(t *testing.T) {
-	testrun.Whole(t)
-	moments := testrun.Few(0, 4, 16) // of each of two writers
-	const size = "30000"             // so that much of the time goes into the files' appearing
+	cases.Whole(t)
+	moments := cases.Few(0, 4, 16) // of each of two writers
+	const size = "30000"           // so that much of the time goes into the files' appearing
 	trace := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "1")
 	older := generate(t, "--ranks", "8", "--events", size, "--layers", "4", "--seed", "2")
 	rng := rand.New(rand.NewPCG(4, 2))

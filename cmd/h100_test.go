@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
@@ -94,7 +95,7 @@ func TestRecordedMoved(t *testing.T) {
 	for _, c := range [][]string{ // a recording, and what is different
 		{"sleep", "--why", "blocked:sleep=0"}, {"gil", "--why", "gil=0"}, {"gc", "--range", "_prepare_inputs=0"}, {"gc", "--host", "0"},
 		{"poll", "--range", "_prepare_inputs=0"}, {"lock", "--host", "0.3"}, {"clean", "--gpu", "0.5"},
-	}[:testrun.Few(3, 7, 7)] {
+	}[:cases.Few(3, 7, 7)] {
 		path := inflated(t, c[0])
 		var said struct {
 			Scenarios []struct {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // hotspotsDoc is what the tests read of the JSON of hotspots.
@@ -341,7 +341,7 @@ func TestHotspotsRefuses(t *testing.T) {
 // TestHotspotsHostile: profiles, evidence, benchmarks and notes that were cut and
 // changed at random end with an answer or with status 2.
 func TestHotspotsHostile(t *testing.T) {
-	n := testrun.Few(100, 1000, 5000)
+	n := cases.Few(100, 400, 5000)
 	dir := t.TempDir()
 	read := func(path string) []byte {
 		data, err := os.ReadFile(filepath.Join(root, path))

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // activity are the tables in which a recording keeps what happened, as opposed to what it is of.
@@ -21,7 +21,7 @@ const activity = "CUPTI_|NVTX_EVENTS|SCHED_EVENTS|OSRT_|COMPOSITE_EVENTS|SAMPLIN
 // one line.
 func TestLackingExports(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"node", "eager"}[:testrun.Few(1, 1, 2)] {
+	for _, mode := range []string{"node", "eager"}[:cases.Few(1, 1, 2)] {
 		path := generate(t, "--ranks", "2", "--steps", "6", "--warmup", "2", "--layers", "2", "--mode", mode, "--set", `{"Why":{"Kind":"lock","US":300}}`)
 		tables, events := tablesOf(t, path)
 		if len(events) < 6 {
@@ -83,10 +83,8 @@ func tablesOf(t *testing.T, path string) (all, events []string) {
 	return all, events
 }
 
-// asked is how many exports were asked.
-
 // askAll checks that no command dies of an export; each is asked all questions with
-// HOSTBOUND_ALL, two without, and one with -short.
+// HOSTBOUND_ALL, and one of them, in turn, without.
 func askAll(t *testing.T, name, path string) {
 	t.Helper()
 	of := crc32.ChecksumIEEE([]byte(name))
@@ -94,7 +92,7 @@ func askAll(t *testing.T, name, path string) {
 		{"verdict"}, {"gaps"}, {"gaps", "--by", "none", "--busy", "all", "--flame", filepath.Join(t.TempDir(), "a.folded")},
 		{"metrics", "--format", "table"}, {"diff", "--why"}, {"nsys2arrow", "--doctor"}, {"whatif", "--report"},
 	} {
-		if (uint32(k)+7-of%7)%7 >= uint32(testrun.Few(1, 2, 7)) {
+		if (uint32(k)+7-of%7)%7 >= uint32(cases.Few(1, 1, 7)) {
 			continue
 		}
 		args := append(question[1:len(question):len(question)], path)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // shaped is what a toy engine is called by the names of a real one.
@@ -53,6 +53,7 @@ func (s *shaped) write(t *testing.T, dir string) string {
 // real line_profiler: the three wastes are found in the order of what they bring, and each
 // change brings what was predicted for its line.
 func TestLoop(t *testing.T) {
+	cases.All(t)
 	const python = "/usr/bin/python3" // Debian's, which has its package line_profiler
 	if exec.Command(python, "-c", "import line_profiler").Run() != nil {
 		t.Skip("no line_profiler in " + python + ": apt-get install python3-line-profiler")
@@ -60,12 +61,6 @@ func TestLoop(t *testing.T) {
 	for i := range shapes {
 		s := &shapes[i]
 		t.Run(s.engine, func(t *testing.T) {
-			if testing.Short() {
-				t.Skip("-short takes none: other load makes it run again")
-			}
-			if i > 0 && os.Getenv("HOSTBOUND_ALL") == "" {
-				t.Skip("HOSTBOUND_ALL=1 takes all engines")
-			}
 			// Others on the machine lengthen lines of the profile, and steps by what they take of
 			// the caches: a run in which they did so too much is made again. Where the same change
 			// does not bring the same twice, nothing can be said of predictions.
@@ -175,7 +170,7 @@ func (s *shaped) loop(t *testing.T, python string) (off []string, came [3]float6
 // TestOptimizeDouble: without a trace the benchmark with twice the batch says what it can.
 func TestOptimizeDouble(t *testing.T) {
 	t.Parallel()
-	testrun.Whole(t)
+	cases.Whole(t)
 	for _, c := range []struct{ tpot, runs, want string }{
 		{"11", "3", "most of a step does not depend on the batch"},
 		{"19", "3", "most of a step grows with the batch"},

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // stumbled are words that readers stopped at, or took for something else: per step is
@@ -58,18 +59,21 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestOddTraces asks each question of the small traces with odd things: whatever
-// the answer, it is an answer or an error of one line.
+// TestOddTraces asks each question of the small traces with odd things, a third of them without
+// HOSTBOUND_ALL: whatever the answer, it is an answer or an error of one line.
 func TestOddTraces(t *testing.T) {
 	t.Parallel()
 	texts, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
 	if err != nil || len(texts) < 20 {
 		t.Fatalf("%d traces: %v", len(texts), err)
 	}
-	for _, text := range texts {
+	for k, text := range texts {
+		if !cases.Turn(k, 3) {
+			continue
+		}
 		ask(t, filepath.Base(text), generate(t, "--text", text))
 	}
-	for seed := 50; seed < 60; seed++ {
+	for seed := 50; seed < 50+cases.Few(3, 3, 10); seed++ {
 		ask(t, fmt.Sprint("random ", seed), generate(t, "--random", strconv.Itoa(seed)))
 	}
 }

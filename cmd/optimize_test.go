@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // optimizer is a folder in which scripts/optimize.sh works.
@@ -99,7 +99,7 @@ func python() string {
 // TestOptimize runs the whole loop on a toy engine with three planted wastes: it finds
 // them in the order of their time, and the summary has what the changes gained.
 func TestOptimize(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	py := python()
 	if py == "" {
 		t.Skip("no Python with line_profiler: apt-get install python3-line-profiler")
@@ -179,7 +179,7 @@ END
 // TestOptimizeRestart stops the loop at every point and goes on: a change that is due,
 // tests that fail, a regression, and rounds on other CPUs.
 func TestOptimizeRestart(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	o := newOptimizer(t)
 	o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))
 	o.write(t, "fast.sh", canned("_schedule", "3", "state = pickle.dumps(self.requests)"))
@@ -241,7 +241,7 @@ func TestOptimizeRestart(t *testing.T) {
 // TestOptimizeGivesUp: a change whose tests failed and that was taken back is a failed attempt with its
 // reason and its diff, and the next one is a round of its own.
 func TestOptimizeGivesUp(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	for _, git := range []bool{false, true} {
 		o := newOptimizer(t)
 		o.write(t, "slow.sh", canned("_schedule", "5", "state = pickle.dumps(self.requests)"))

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // inspect is a page that shows others in frames of several widths, with and without
@@ -83,17 +85,20 @@ type page struct {
 	figures []string
 }
 
+// few are the first of pages, all with HOSTBOUND_ALL.
+func few(pages []page, some int) []page { return pages[:cases.Few(some, some, len(pages))] }
+
 // pages are those that are looked at, and how the captions of their figures begin.
 var pages = []page{
 	{"verdict", []string{"Metrics against their limits", "Metrics against their limits", "Metrics against their limits", "Steps over time", "Ranks compared", medianStep, contextStep, slowest, nextSlowest}},
+	{"hostile", gapsFigures},
 	{"gaps", gapsFigures},
 	{"diff", []string{"From baseline to target", "Wall time of steps over time", "Baseline, a generation step", "Target, a generation step"}},
-	{"hostile", gapsFigures},
 }
 
 // looked are the pages of which colours are looked at, and that are listened to: also those
 // of other answers.
-var looked = append(pages[:3:3], page{"no", pages[0].figures}, page{"inconclusive", nil}, page{"doctor", nil})
+var looked = []page{pages[0], pages[2], pages[3], {"no", pages[0].figures}, {"inconclusive", nil}, {"doctor", nil}}
 
 const (
 	medianStep  = "A generation step of median length"
@@ -107,7 +112,8 @@ var gapsFigures = []string{
 	medianStep, contextStep, slowest, nextSlowest,
 }
 
-// TestPagesInBrowser opens the pages of all reports in Chromium.
+// TestPagesInBrowser opens the pages of all reports in Chromium, some of them without
+// HOSTBOUND_ALL.
 func TestPagesInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes longer than all else")
@@ -144,7 +150,7 @@ func TestPagesInBrowser(t *testing.T) {
 // lookAtFrames looks at the pages wide, narrow and without scripts: nothing is wider than
 // the window, nothing leaves, figures have marks, and names do nothing.
 func lookAtFrames(t *testing.T, chromium *browser, dir string) {
-	frames := ""
+	frames, pages := "", few(pages, 2)
 	for _, p := range pages {
 		for _, look := range []string{`width="380"`, `width="1600"`, `width="380" sandbox="allow-same-origin"`} {
 			frames += fmt.Sprintf(`<iframe src="%s.html" height="900" style="border:0" %s></iframe>`, p.name, look)

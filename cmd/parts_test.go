@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
@@ -13,7 +14,7 @@ import (
 // are read one after the other, whatever their steps are found by, also where they cannot
 // be found, in one report and in one for each rank.
 func TestSideBySide(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, by := range []string{"auto", "nvtx", "graph"} {
 		for _, split := range []bool{false, true} {

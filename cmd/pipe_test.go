@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // runs are simulated runs of every kind that isolate tells apart.
@@ -33,7 +33,7 @@ func TestPipeEqualsSingleProcess(t *testing.T) {
 	for name, args := range runs {
 		traces[name] = generate(t, args...)
 	}
-	for seed := range testrun.Few(4, 10, 20) {
+	for seed := range cases.Few(4, 4, 20) {
 		traces[fmt.Sprint("random", seed)] = generate(t, "--random", strconv.Itoa(seed))
 	}
 	answers := 0
@@ -201,11 +201,11 @@ func TestNoSecrets(t *testing.T) {
 	t.Parallel()
 	const canary = "CANARY-7d03fe"
 	traces := map[string]string{}
-	for _, name := range []string{"node", "vllm", "graph", "eager", "nomarker"}[:testrun.Few(1, 1, 5)] {
+	for _, name := range []string{"node", "vllm", "graph", "eager", "nomarker"}[:cases.Few(1, 1, 5)] {
 		traces[generate(t, append(runs[name], "--canary", canary, "--empty-tables")...)] = name
 	}
 	if !testing.Short() {
-		traces[generate(t, "--rocpd", "--canary", canary)] = "rocpd" // of both processes
+		traces[generate(t, "--rocpd", "--canary", canary, "--steps", "12", "--layers", "4")] = "rocpd" // of both processes
 	}
 	secrets := map[string]string{}
 	for trace := range traces {
@@ -217,7 +217,7 @@ func TestNoSecrets(t *testing.T) {
 	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {
 		for _, pattern := range []string{"real/*.sqlite", "canary*.json.gz"} {
 			real, _ := filepath.Glob(filepath.Join(os.Getenv(env), pattern))
-			for _, trace := range real[:min(len(real), testrun.Few(1, 1, 100))] {
+			for _, trace := range real[:min(len(real), cases.Few(1, 1, 100))] {
 				if contains(t, trace, "CANARY-4f1c9a") {
 					secrets[trace] = "CANARY-4f1c9a"
 				}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/cli/command"
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 var updateSentences = flag.Bool("update-sentences", false, "write testdata/sentences.txt anew")
@@ -27,7 +27,8 @@ const sentencesFile = "testdata/sentences.txt"
 const maxWords = 25
 
 // TestSentences compares the sentences of help, reports, warnings, errors and the catalogue of
-// findings with those of the file. With -short only some traces are asked, for what is new.
+// findings with those of the file. Without HOSTBOUND_ALL only some traces are asked, for what
+// is new.
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
@@ -39,6 +40,7 @@ func TestSentences(t *testing.T) {
 			}
 		}
 	}
+	whole := sampled(0, 0, 1) == 1
 	all := slices.Sorted(maps.Keys(said))
 	for _, s := range all {
 		if len(strings.Fields(s)) > maxWords {
@@ -46,7 +48,7 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	got := []byte(strings.Join(all, "\n") + "\n")
-	if *updateSentences && !testing.Short() {
+	if *updateSentences {
 		if err := os.WriteFile(sentencesFile, got, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +68,7 @@ func TestSentences(t *testing.T) {
 			}
 		}
 		for _, s := range slices.Sorted(maps.Keys(known)) {
-			if !said[s] && !testing.Short() {
+			if whole && !said[s] {
 				t.Errorf("gone: %s", s)
 			}
 		}
@@ -74,6 +76,14 @@ func TestSentences(t *testing.T) {
 			t.Errorf("read what changed, then 'go test ./cmd -run TestSentences -update-sentences'")
 		}
 	}
+}
+
+// sampled is cases.Few, but all where the file is written anew.
+func sampled(short, some, all int) int {
+	if *updateSentences {
+		return all
+	}
+	return cases.Few(short, some, all)
 }
 
 // texts are what the commands print for people, by what was asked: of traces that the repository
@@ -87,17 +97,17 @@ func texts(t *testing.T) map[string]string {
 		all[fmt.Sprint("finding ", i)] = strings.Join([]string{e.Title, e.Say, e.Do}, "\n")
 	}
 	traces := []string{filepath.Join(root, "testdata", "llama_tp2.sqlite")}
-	for _, name := range []string{"clean", "fsync", "gc", "gil", "lock", "neighbour", "poll", "sleep"}[:testrun.Few(1, 8, 8)] {
+	for _, name := range []string{"clean", "fsync", "gc", "gil", "lock", "neighbour", "poll", "sleep"}[:sampled(1, 2, 8)] {
 		traces = append(traces, inflated(t, name))
 	}
-	for _, name := range slices.Sorted(maps.Keys(runs))[:testrun.Few(1, len(runs), len(runs))] {
+	for _, name := range slices.Sorted(maps.Keys(runs))[:sampled(1, 1, len(runs))] {
 		traces = append(traces, generate(t, runs[name]...))
 	}
 	odd, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
 	if err != nil || len(odd) < 20 {
 		t.Fatalf("%d traces: %v", len(odd), err)
 	}
-	for _, text := range odd[:testrun.Few(3, len(odd), len(odd))] {
+	for _, text := range odd[:sampled(3, 8, len(odd))] {
 		traces = append(traces, generate(t, "--text", text))
 	}
 	for i, trace := range traces {

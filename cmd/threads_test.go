@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
@@ -83,8 +84,8 @@ func TestThreads(t *testing.T) {
 		"threads_third.json":  {21, 11}, // as at the first run of the program on it: 13 with what there is to do first
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testrun.Few(0, 0, 1) == 0 && name != "threads.json" {
-				t.Skip("HOSTBOUND_ALL=1 takes those of others, too")
+			if name != "threads.json" {
+				cases.All(t) // takes those of others, too
 			}
 			testThreads(t, name, set.seed, set.named)
 		})
@@ -93,12 +94,13 @@ func TestThreads(t *testing.T) {
 
 // testThreads wants so many named of the runs with the cause, and none of those without.
 func testThreads(t *testing.T, name string, seed, want int) {
-	named, silent, all := 0, 0, readThreads(t, name)
+	run, named, silent, all := 0, 0, 0, readThreads(t, name)
 	for k := range all {
 		th := &all[k]
-		if testing.Short() && k%4 != 0 {
+		if !cases.Turn(k, 4) {
 			continue
 		}
+		run++
 		t.Run(th.ID, func(t *testing.T) {
 			files := th.files(t, seed)
 			expect := regexp.MustCompile(th.Expect)
@@ -115,9 +117,12 @@ func testThreads(t *testing.T, name string, seed, want int) {
 			}
 		})
 	}
-	t.Logf("of %d, %d are named in the first line; %d of the runs without the cause are silent", len(all), named, silent)
-	if !testing.Short() && (named < want || silent < len(all)) {
-		t.Errorf("less than %d are named, or one where it is not", want)
+	t.Logf("of %d, %d are named in the first line; %d of the runs without the cause are silent", run, named, silent)
+	if silent < run {
+		t.Error("one is named where it is not")
+	}
+	if run == len(all) && named < want {
+		t.Errorf("less than %d are named", want)
 	}
 }
 
@@ -142,7 +147,7 @@ func TestSymptoms(t *testing.T) {
 	}
 	for k := range all {
 		th := &all[k]
-		if testing.Short() && k%4 != 1 {
+		if !cases.Turn(k+2, 4) { // others than TestThreads
 			continue
 		}
 		t.Run(th.ID, func(t *testing.T) {

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // TestWhatifRandom has other filters take what is written of odd traces, whatever is different.
 func TestWhatifRandom(t *testing.T) {
-	for seed := range testrun.Few(9, 30, 60) {
+	for seed := range cases.Few(9, 9, 60) {
 		path := generate(t, "--random", strconv.Itoa(seed))
 		moved := call(t, nil, "whatif", "--gpu", "0.1", "--host", "3", path)
 		if moved.status == 2 { // it has no steps
@@ -37,14 +37,14 @@ func TestWhatifNothing(t *testing.T) {
 		generate(t, "--mode", "graph", "--steps", "10"), generate(t, "--mode", "eager", "--markers", "vllm", "--steps", "10", "--ranks", "1"),
 	}
 	recorded := []string{"sleep", "lock", "gil", "neighbour", "clean"}
-	for _, name := range recorded[:testrun.Few(1, len(recorded), len(recorded))] {
+	for _, name := range recorded[:cases.Few(1, 2, len(recorded))] {
 		traces = append(traces, inflated(t, name))
 	}
-	for seed := range testrun.Few(2, 6, 20) {
+	for seed := range cases.Few(2, 3, 20) {
 		traces = append(traces, generate(t, "--random", strconv.Itoa(seed)))
 	}
 	texts, _ := filepath.Glob("../testdata/traces/*.trace")
-	for _, text := range texts[:testrun.Few(3, len(texts), len(texts))] {
+	for _, text := range texts[:cases.Few(3, 8, len(texts))] {
 		traces = append(traces, generate(t, "--text", text))
 	}
 	for _, env := range []string{"HOSTBOUND_TRACES", "HOSTBOUND_KINETO"} {

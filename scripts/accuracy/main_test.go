@@ -3,18 +3,16 @@ package main
 import (
 	"bytes"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
 // TestScoreboard runs the script small.
 func TestScoreboard(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	var out, errs bytes.Buffer
 	if status := run([]string{"diff", "-pairs", "1", "-exports", "2"}, &out, &errs); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
@@ -40,9 +38,7 @@ func TestCount(t *testing.T) {
 // TestStepFloors runs every kind once and wants what the scoreboard promises:
 // wrong steps are never found in silence.
 func TestStepFloors(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	var log bytes.Buffer
 	b, err := countSteps(chosen(options{}), options{seeds: 1, verbose: &log})
 	if err != nil {
@@ -62,9 +58,7 @@ func TestStepFloors(t *testing.T) {
 // TestDecodeFloors wants the right sign of the difference of runs without
 // markers, and never the wrong one.
 func TestDecodeFloors(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	for _, kind := range decodeKinds {
 		tally := &decodeTally{}
 		for seed := range 5 {
@@ -78,9 +72,7 @@ func TestDecodeFloors(t *testing.T) {
 
 // TestMethodFloors wants no two methods to put a regression in different places.
 func TestMethodFloors(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	by, err := countMethods(chosen(options{only: "decode"}), options{seeds: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -178,9 +170,7 @@ func TestInterval(t *testing.T) {
 
 // TestNights wants that a gate is green where nothing changed, and red where much did.
 func TestNights(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	g := gate{noise: startNoises[0]}
 	if err := g.run(1, 20); err != nil {
 		t.Fatal(err)

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/cli/command"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // TestNoiseFloors runs one kind of noise on little: equal runs are rarely flagged,
 // and independent steps are told something about.
 func TestNoiseFloors(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	all := noiseSlices("independent")
 	var flagged, untold count
 	for _, s := range all {
@@ -35,9 +34,7 @@ func TestNoiseFloors(t *testing.T) {
 
 // TestFewStates: where two states last half of a run of 50 steps most pairs get no answer.
 func TestFewStates(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	for _, s := range noiseSlices("two states, 20 steps, 10 %") {
 		if s.steps != 50 || s.ratio > 1 || s.ranks != 2 {
 			continue
@@ -51,9 +48,7 @@ func TestFewStates(t *testing.T) {
 
 // TestSectionsOfDiff prints those sections of which no more is asked here.
 func TestSectionsOfDiff(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	for _, args := range [][]string{{"noise", "--pairs", "1", "--only", "drift"}, {"power", "--pairs", "1"}, {"repeats", "--pairs", "1"}, {"tails", "--pairs", "1"}} {
 		var out, errs bytes.Buffer
 		if status := run(args, &out, &errs); status != 0 || !strings.Contains(out.String(), "|--:|") {
@@ -65,9 +60,7 @@ func TestSectionsOfDiff(t *testing.T) {
 // TestPages reads the answers to pairs of all kinds of noise, equal and changed, of which none
 // says what its table does not; and one that does.
 func TestPages(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	for k, z := range stepNoises {
 		for i, factor := range []float64{1, 1.03, 0.8, 1.6} {
 			rng := rand.New(rand.NewPCG(uint64(k), uint64(i)))
@@ -88,9 +81,7 @@ func TestPages(t *testing.T) {
 // TestPagesOfRuns reads the answers to recorded and simulated runs, whose idle time and waits have
 // causes that lie between or within steps.
 func TestPagesOfRuns(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	pairs := [][2]string{}
 	clean := testrun.Inflated(t, "../../testdata/h100/clean.sqlite.gz")
 	for _, name := range []string{"gil", "sleep"} {

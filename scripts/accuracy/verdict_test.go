@@ -2,18 +2,17 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // TestVerdictFloors: intervals of independent noise and of an autoregression hold
 // the truth about as often as they say, runs whose halves disagree are borderline,
 // and those far from every limit are not.
 func TestVerdictFloors(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	var sum verdictTally
 	for _, noise := range []int{0, 2} {
 		c := verdictCell{noise: noise, steps: 60}
@@ -34,9 +33,7 @@ func TestVerdictFloors(t *testing.T) {
 }
 
 func TestVerdictExports(t *testing.T) {
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		t.Skip("takes seconds: HOSTBOUND_ALL=1 takes it")
-	}
+	cases.All(t)
 	var out bytes.Buffer
 	if err := runVerdictExports(&out, options{seeds: 2}); err != nil {
 		t.Fatal(err)

@@ -6,13 +6,13 @@ import (
 
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // Each way in which a host loses time is named first, with its time, and none is where the
 // host runs on: a floor under the board, of one run each.
 func TestWhyIsNamed(t *testing.T) {
-	testrun.Whole(t)
+	cases.All(t)
 	const seed = 3
 	dir := t.TempDir()
 	without, _, err := whyRun(dir, sim.HostCause{Kind: "running", US: 700}, seed, 0)

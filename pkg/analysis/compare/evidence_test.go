@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // paused is a plain run in which some steps take longer, in a range of their own.
@@ -164,8 +165,8 @@ func TestSimilarSteps(t *testing.T) {
 		return compare.FromSamples(compare.Samples{Name: "similar", Gen: 8, Ranks: []compare.RankSamples{one}})
 	}
 	rng := rand.New(rand.NewPCG(7, 1))
-	given, missed := 0, 0
-	for range 400 {
+	given, missed, pairs := 0, 0, cases.Few(150, 150, 400)
+	for range pairs {
 		r := row(t, compareRuns(t, similar(rng), similar(rng)).Summary, "wall")
 		if r.Unknown == "" {
 			given++
@@ -174,8 +175,8 @@ func TestSimilarSteps(t *testing.T) {
 			}
 		}
 	}
-	if missed < 4 || missed > given*8/100 || given < 300 {
-		t.Errorf("of 400 pairs %d are given an interval, %d of which miss the truth", given, missed)
+	if missed < pairs/100 || missed > given*8/100 || given < pairs*3/4 {
+		t.Errorf("of %d pairs %d are given an interval, %d of which miss the truth", pairs, given, missed)
 	}
 }
 
@@ -240,7 +241,7 @@ func TestOperationsOfTwoRuns(t *testing.T) {
 		return compare.FromSamples(compare.Samples{Name: "start", Gen: 8, Ranks: []compare.RankSamples{r}})
 	}
 	rng, far, all := rand.New(rand.NewPCG(31, 7)), 0, 0
-	for range 400 {
+	for range cases.Few(150, 150, 400) {
 		two, err := compare.Join([]*compare.Run{start(rng), start(rng)})
 		if err != nil {
 			t.Fatal(err)

@@ -9,14 +9,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // TestNewRange adds a range to each step while the other operations drift by 1 %: it is found,
 // and named first, from the smallest to the largest.
 func TestNewRange(t *testing.T) {
-	for _, us := range []float64{1960, 90, 180, 450, 810}[:testrun.Few(1, 5, 5)] {
-		for seed := range uint64(4) {
+	for _, us := range []float64{1960, 90, 180, 450, 810}[:cases.Few(1, 2, 5)] {
+		for seed := range uint64(cases.Few(4, 2, 4)) {
 			before := sim60(2*seed + 1)
 			after := sim60(2*seed + 2)
 			after.Host = slices.Clone(after.Host)

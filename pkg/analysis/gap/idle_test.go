@@ -12,6 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/step/isolate"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -104,7 +105,7 @@ func TestSitesAddUp(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	paths := testrun.Simulate(t, eagerRun(), false)
 	var want string
-	for range 8 {
+	for range cases.Few(3, 3, 8) {
 		rep := compute(t, "auto", gap.Options{PerStep: true}, paths...)
 		data, err := json.Marshal(rep)
 		if err != nil {

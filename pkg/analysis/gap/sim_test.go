@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/step/isolate"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
@@ -116,7 +117,7 @@ func TestStragglerOfFreeHosts(t *testing.T) {
 
 // A slow GPU is named, and its host is not blamed; ranks that are late in turn are not.
 func TestStragglerByFault(t *testing.T) {
-	for k, mode := range []sim.Mode{sim.Node, sim.Eager}[:testrun.Few(1, 2, 2)] { // scripts/accuracy (straggler) has more runs
+	for k, mode := range []sim.Mode{sim.Node, sim.Eager}[:cases.Few(1, 1, 2)] { // scripts/accuracy (straggler) has more runs
 		seed := uint64(k)
 		c := sim.Default()
 		c.Ranks, c.Steps, c.Mode, c.Seed = 4, 40, mode, seed

@@ -2,6 +2,7 @@ package idle
 
 import (
 	"cmp"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"math/rand/v2"
 	"slices"
@@ -99,7 +100,7 @@ func cudaAt(rows []row, t int64) (in CUDA) {
 // TestHost compares with the definition at every instant.
 func TestHost(t *testing.T) {
 	seen := map[Why]int{}
-	for seed := range uint64(3000) {
+	for seed := range uint64(cases.Few(1000, 1000, 3000)) {
 		rows := randomHostRows(rand.New(rand.NewPCG(seed, 3)))
 		if len(rows) == 0 {
 			continue

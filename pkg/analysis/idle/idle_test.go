@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -261,7 +262,7 @@ func run(rows []eventtest.Row, cuts []int64, pauses [][2]int64, end int64, batch
 
 func TestAgainstReference(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(400) {
+	for seed := range uint64(cases.Few(150, 150, 400)) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		rows := randomRows(rng, seed%3 > 0)
 		if len(rows) == 0 {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // spot is a span of a thread.
@@ -85,7 +87,7 @@ func (t *Thread) take(s spot) {
 }
 
 func TestThread(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range uint64(cases.Few(1000, 1000, 3000)) {
 		spots := randomSpots(seed)
 		if len(spots) == 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -189,7 +190,7 @@ func TestWhyAgainstReference(t *testing.T) {
 	divided = true
 	defer func() { divided = false }()
 	seen := map[string]int64{}
-	for seed := range uint64(400) {
+	for seed := range uint64(cases.Few(150, 150, 400)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		rows := append(randomRows(rng, seed%2 > 0), hostRows(rng)...)
 		rows = append(rows, stackRows(rng)...)

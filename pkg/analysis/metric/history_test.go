@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // noises have the variance 1.
@@ -43,8 +43,8 @@ func simulate(r *rand.Rand, noise func(*rand.Rand) float64, n, since int, shift 
 // TestFalseAlarms wants nights on which nothing changed to be called worse as seldom as
 // promised, and changes to be found.
 func TestFalseAlarms(t *testing.T) {
-	testrun.Whole(t)
-	const nights = 1000
+	cases.Whole(t)
+	nights := cases.Few(0, 300, 1000)
 	for name, noise := range noises {
 		for _, n := range []int{6, 9, 15, 31} {
 			r := rand.New(rand.NewPCG(1, uint64(n)))
@@ -56,10 +56,10 @@ func TestFalseAlarms(t *testing.T) {
 				}
 			}
 			limit := map[string]float64{"normal": 1, "uniform": 2, "laplace": 5}[name] * DefaultAlpha
-			if bound := limit*nights + 3*math.Sqrt(limit*nights); float64(alarms) > bound {
+			if bound := limit*float64(nights) + 3*math.Sqrt(limit*float64(nights)); float64(alarms) > bound {
 				t.Errorf("%s, %d runs: %d false alarms in %d nights, at most %.0f", name, n, alarms, nights, bound)
 			}
-			t.Logf("%s, %d runs: %.2f %% false alarms", name, n, 100*float64(alarms)/nights)
+			t.Logf("%s, %d runs: %.2f %% false alarms", name, n, 100*float64(alarms)/float64(nights))
 		}
 	}
 	for _, c := range []struct {
@@ -69,15 +69,15 @@ func TestFalseAlarms(t *testing.T) {
 	}{{1, 10, 0.95}, {3, 6, 0.95}, {8, 5, 0.95}} {
 		r := rand.New(rand.NewPCG(2, uint64(c.since)))
 		found := 0
-		for range 300 {
+		for range nights {
 			runs := simulate(r, noises["normal"], 31, c.since, c.shift)
 			res := Examine(runs[:30], runs[30], HistoryOptions{})
 			if res.Worse && res.Series[0].Scope == Generation && res.Series[0].Metric == GPUIdle {
 				found++
 			}
 		}
-		if float64(found) < c.share*300 {
-			t.Errorf("worse by %.0f deviations since %d runs: found in %d of 300", c.shift, c.since, found)
+		if float64(found) < c.share*float64(nights) {
+			t.Errorf("worse by %.0f deviations since %d runs: found in %d of %d", c.shift, c.since, found, nights)
 		}
 	}
 }
@@ -149,10 +149,10 @@ func redNights(runs []HistoryRun, first int) (red int) {
 // TestNights: hardly a night is red without a change, a step of 8 % is found in its first
 // night after five, a slow drift within fifteen nights.
 func TestNights(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	same := func(int) float64 { return 1 }
 	r := rand.New(rand.NewPCG(27, 5))
-	const years = 10
+	years := cases.Few(0, 3, 10)
 	for _, spread := range []float64{0.005, 0.012, 0.03} {
 		red, most := 0, 0
 		for range years {

@@ -14,6 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/step/isolate"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -186,7 +187,7 @@ func diff(got, want *metric.Result) string {
 }
 
 func TestInterleavedRanks(t *testing.T) {
-	for seed := range uint64(testrun.Few(60, 200, 200)) {
+	for seed := range uint64(cases.Few(60, 60, 200)) {
 		h, rows := eventtest.Random(seed)
 		tagged, isolated := withPhases(t, h, rows, step.NVTX, false)
 		mixed := slices.Clone(isolated)
@@ -208,7 +209,7 @@ func TestInterleavedRanks(t *testing.T) {
 // The parts of a run, a rank each, add up to the run.
 func TestMerge(t *testing.T) {
 	parts, apart := 0, 0
-	for seed := range uint64(300) {
+	for seed := range uint64(cases.Few(100, 100, 300)) {
 		h, rows := eventtest.Random(seed)
 		tagged, isolated := withPhases(t, h, rows, step.NVTX, false)
 		want := compute(t, tagged, isolated, metric.Options{}, 100)

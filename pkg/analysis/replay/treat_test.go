@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 	"github.com/hostbound/hostbound/pkg/step/isolate"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -26,7 +27,7 @@ func hosts(t *testing.T, c sim.Config) event.Source {
 // TestTreatments has each way to treat a run, on runs with what it is for: the gain is what a
 // step takes less in the run of the same seed without.
 func TestTreatments(t *testing.T) {
-	testrun.Whole(t)
+	cases.Whole(t)
 	lost := func(kind string) func(*sim.Config) {
 		return func(c *sim.Config) { c.Why = sim.HostCause{Kind: kind, US: 700} }
 	}

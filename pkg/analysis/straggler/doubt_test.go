@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
 
 // A rank with nearly all lateness is named though it is late in few of the steps.
@@ -42,7 +42,7 @@ func TestEqualRanks(t *testing.T) {
 	for name, noise := range noises {
 		for _, ranks := range []int{2, 3, 8} {
 			for _, steps := range []int{8, 20, 100} {
-				for seed := range uint64(testrun.Few(5, 15, 40)) {
+				for seed := range uint64(cases.Few(5, 5, 40)) {
 					rng := rand.New(rand.NewPCG(seed, 9))
 					late := func(_ *rand.Rand, step, rank int) int64 { return noise(rng, step, rank) }
 					if res := find(run{ranks: ranks, steps: steps, late: late, noise: 3000}.make()); res == nil || res.Late() != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
@@ -50,7 +51,7 @@ func TestFlippedBits(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		silent := 0
-		const flips = 3000
+		flips := cases.Few(500, 500, 3000)
 		for range flips {
 			bit := rng.IntN(8 * len(stream))
 			stream[bit/8] ^= 1 << (bit % 8)

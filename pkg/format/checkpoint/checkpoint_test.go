@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
-	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -245,7 +245,7 @@ func selections(rng *rand.Rand, rows []eventtest.Row) []Selection {
 
 // TestPushdown reads with a selection what filtering the whole gives.
 func TestPushdown(t *testing.T) {
-	for seed := range uint64(testrun.Few(5, 10, 30)) {
+	for seed := range uint64(cases.Few(5, 10, 30)) {
 		h, rows := trace(seed)
 		if len(rows) == 0 {
 			continue

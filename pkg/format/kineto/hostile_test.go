@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -140,7 +141,7 @@ func TestBroken(t *testing.T) {
 func TestCut(t *testing.T) {
 	text, _ := simulated(t, sim.KinetoOptions{}, nil)
 	end := bytes.LastIndexByte(text, '}')
-	for n := 0; n <= end; n += 1 + n/40 {
+	for n := 0; n <= end; n += 1 + n/cases.Few(10, 10, 40) {
 		got := readBytes(t, text[:n], Options{})
 		if got.err == nil {
 			t.Fatalf("%d of %d bytes were taken for a trace", n, len(text))

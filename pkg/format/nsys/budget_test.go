@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -40,10 +41,7 @@ func sameInAll(t *testing.T, paths ...string) []row {
 func TestBudgets(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	seeds := uint64(120)
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		seeds = 30
-	}
+	seeds := uint64(cases.Few(12, 12, 120))
 	t.Run("seeds", func(t *testing.T) {
 		for seed := range seeds {
 			t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {

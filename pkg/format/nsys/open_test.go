@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
@@ -375,10 +375,7 @@ func TestBatches(t *testing.T) {
 // TestDeterministic reads a trace of many parts several times: neither the
 // number of processors nor which goroutine read what must show.
 func TestDeterministic(t *testing.T) {
-	events := 200_000
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		events = 90_000
-	}
+	events := cases.Few(40_000, 40_000, 200_000)
 	tr := simulate(t, small(func(c *sim.Config) { c.Events, c.Frontend = events, true }))
 	path, _ := written(t, tr, sim.Options{})
 	want := digest(t, path)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
@@ -257,7 +258,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, refused := filepath.Join(t.TempDir(), "damaged.db"), 0
-	for seed := range uint64(200) {
+	for seed := range uint64(cases.Few(60, 60, 200)) {
 		bad, r := slices.Clone(data), rand.New(rand.NewPCG(seed, 0))
 		for range 1 + seed%20 {
 			bad[100+r.IntN(len(bad)-100)] = byte(r.Uint32())

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/binary"
 	"fmt"
+	"github.com/hostbound/hostbound/pkg/testkit/cases"
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 	"math"
 	"math/rand/v2"
@@ -221,10 +222,7 @@ func randomTable(r *rand.Rand, w *sqlitefile.Writer) (columns int) {
 // TestDecoderIsSQLite wants the decoder to read random tables like SQLite.
 func TestDecoderIsSQLite(t *testing.T) {
 	decoded, left := 0, 0
-	seeds := uint64(80)
-	if os.Getenv("HOSTBOUND_ALL") == "" {
-		seeds = 30
-	}
+	seeds := uint64(cases.Few(15, 15, 80))
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			d, l := compareRandom(t, seed)

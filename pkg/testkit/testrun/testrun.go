@@ -33,26 +33,6 @@ func Folder(t testing.TB, kind string) string {
 	return dir
 }
 
-// Few is how many of its cases a test takes: short with -short, all where HOSTBOUND_ALL is set,
-// else some.
-func Few(short, some, all int) int {
-	switch {
-	case testing.Short():
-		return short
-	case os.Getenv("HOSTBOUND_ALL") != "":
-		return all
-	}
-	return some
-}
-
-// Whole skips a test with -short: one that takes seconds, and of what others try, too.
-func Whole(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("it takes seconds: not with -short")
-	}
-}
-
 // kept is how many simulated runs are remembered: tests that ask several things
 // of a run ask them one after the other.
 const kept = 16
