@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -275,6 +276,69 @@ func TestOneBase(t *testing.T) {
 		}
 		if step := windowStep(t, c.path); math.Abs(step-whatif.StepUs) > 1e-6 {
 			t.Errorf("%s: a step takes %g us by gaps, %g by whatif", c.path, step, whatif.StepUs)
+		}
+	}
+}
+
+// TestTableOfFindings has whatif's table hold what gaps finds, with what gaps says that it brings.
+func TestTableOfFindings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, first string
+	}{
+		{inflated(t, "sleep"), "SLEEP"},
+		{generate(t, "--ranks", "1", "--set", `{"Faults":[{"Kind":"sync","At":"_sample_async","Rank":-1}]}`), "SYNC"},
+		{generate(t, "--set", `{"SlowRank":1,"Slow":600}`), "COORDINATOR"},
+		{generate(t, "--mode", "eager"), "GRAPH_EXPAND"},
+	} {
+		var gaps struct {
+			Findings []struct {
+				Pattern string
+				GainUs  *float64    `json:"gain_us"`
+				CIUs    *[2]float64 `json:"ci_us"`
+			}
+		}
+		var whatif struct {
+			StepUs    float64 `json:"step_us"`
+			Scenarios []struct {
+				Change  string
+				GainUs  float64     `json:"gain_us"`
+				CIUs    *[2]float64 `json:"ci_us"`
+				OlderUs *float64    `json:"older_us"`
+			}
+		}
+		if err := json.Unmarshal(must(t, nil, "gaps", "--format", "json", c.path), &gaps); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(must(t, nil, "whatif", "--format", "json", "--report", c.path), &whatif); err != nil {
+			t.Fatal(err)
+		}
+		n, first := 0, ""
+		for _, row := range whatif.Scenarios {
+			pattern, ok := strings.CutPrefix(row.Change, "treating ")
+			if !ok {
+				continue
+			}
+			for n < len(gaps.Findings) && gaps.Findings[n].GainUs == nil {
+				n++
+			}
+			if n == len(gaps.Findings) {
+				t.Fatalf("%s: a row %s too many", c.path, row.Change)
+			}
+			f := gaps.Findings[n]
+			n++
+			pattern, _, _ = strings.Cut(pattern, " ")
+			first = cmp.Or(first, pattern)
+			gain := row.GainUs
+			if row.OlderUs != nil {
+				gain = whatif.StepUs - *row.OlderUs
+			}
+			if pattern != f.Pattern || math.Abs(gain-*f.GainUs) > 1e-6 || row.OlderUs == nil && math.Abs(row.CIUs[0]-f.CIUs[0])+math.Abs(row.CIUs[1]-f.CIUs[1]) > 1e-6 {
+				t.Errorf("%s: %s brings %g %v in the table, %s %g %v by gaps", c.path, row.Change, gain, row.CIUs, f.Pattern, *f.GainUs, f.CIUs)
+			}
+		}
+		if first != c.first || n < len(gaps.Findings) && gaps.Findings[n].GainUs != nil {
+			t.Errorf("%s: the table has %d findings, the first %s, of %+v", c.path, n, first, gaps.Findings)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type Finding struct {
 	Text     string         `json:"text"` // Evidence as a sentence
 	Do       string         `json:"do"`
 	Sources  []string       `json:"sources"`
+	// Row is what replay says of the finding treated, nil where that was not asked.
+	Row *replay.Prediction `json:"-"`
 
 	before    string
 	treatment replay.Scenario
@@ -121,6 +123,7 @@ func Find(run Run) (*Result, error) {
 // worth takes the gain of treatment k, and reports whether that is worth a finding.
 func (f *Finding) worth(gains *replay.Report, k int) bool {
 	g := &gains.Scenarios[k]
+	f.Row = g
 	if g.OlderUs != nil { // which waits bring tokens back was told by the older record
 		gain := gains.StepUs - *g.OlderUs
 		f.Evidence["otherwise_us"], f.CIUs = g.GainUs, &[2]float64{min(g.GainUs, gain), max(g.GainUs, gain)}
@@ -129,6 +132,21 @@ func (f *Finding) worth(gains *replay.Report, k int) bool {
 	}
 	f.GainUs, f.CIUs = &g.GainUs, g.CIUs
 	return g.GainUs >= Least*gains.StepUs
+}
+
+// Named is what the finding is called where it is one of many things to do.
+func (f *Finding) Named() string {
+	var at []string
+	if f.Site != nil {
+		at = append(at, *f.Site)
+	}
+	if f.Path != nil && Innermost(*f.Path) != *cmp.Or(f.Site, new(string)) {
+		at = append(at, Innermost(*f.Path))
+	}
+	if len(at) == 0 {
+		return f.Pattern
+	}
+	return f.Pattern + " (" + strings.Join(at, ", in ") + ")"
 }
 
 // older says of a gain that it rests on which record a wait for an event is for.
@@ -270,6 +288,8 @@ func (g *group) treatment() (s replay.Scenario) {
 			add(replay.Lost(0))
 		case "ahead":
 			add(replay.Ahead())
+		case "copies":
+			add(replay.Units("memcpy HtoD", 0))
 		case "graph":
 			add(replay.Graph())
 		case "share":

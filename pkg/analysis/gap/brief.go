@@ -12,12 +12,13 @@ import (
 // Brief is the report for a program that reads little: what to begin with, then the findings,
 // each with what a step gains by it; without steps a figure per step there is none.
 func (rep *Report) Brief() *report.Brief {
-	b := &report.Brief{Answer: rep.reason, Conclusion: "nothing_to_gain"}
+	b := &report.Brief{Answer: rep.reason, Conclusion: "unclear"}
 	span := "window"
 	if rep.Idle.Steps == 0 {
 		span = "whole trace"
 	}
 	if rep.reason == "" {
+		b.Conclusion = "nothing_to_gain"
 		b.Answer = fmt.Sprintf("The GPUs are idle %s of the %s", report.Percent(rep.Idle.TotalUs/max(rep.Idle.WindowUs, 1e-9)), span)
 	}
 	all := slices.Clone(rep.Findings)

@@ -40,7 +40,10 @@ func (c *Watch) report() (*Report, error) {
 			rep.Warnings = append(rep.Warnings, quota)
 		}
 	}
-	rep.Idle = c.idleReport(views)
+	if rep.Idle = c.idleReport(views); len(views) > 0 && rep.Idle.GPUs == 0 {
+		rep.reason = "no GPU activity in the window: what was recorded of it has no length"
+		rep.Warnings = append(rep.Warnings, rep.reason)
+	}
 	rep.Gaps = c.gapReport(views)
 	rep.Graph = c.graphReport(views)
 	rep.Pattern = c.patternReport(views)
@@ -94,7 +97,7 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if err != nil {
 		return err
 	}
-	run := findings.Run{Facts: facts, Steps: int(rep.Idle.Steps), Ranks: len(views), IdleUs: rep.Idle.TotalUs, Replay: c.trace.Each, Alone: c.opt.FirstOnly}
+	run := findings.Run{Facts: facts, Steps: int(rep.Idle.Steps), Ranks: len(views), IdleUs: rep.Idle.TotalUs, Replay: c.replay, Alone: c.opt.FirstOnly}
 	for _, v := range views {
 		run.GPUs = max(run.GPUs, len(v.gpus))
 	}
@@ -129,6 +132,9 @@ func (c *Watch) warn(rep *Report, views []*view) {
 	for _, v := range views {
 		if v.walk.Window == nil && v.walk.Steps.Len() > 0 {
 			add("rank %d: the stream does not hold its benchmark window, so all of its steps count", v.id)
+		}
+		if sync := rep.Idle.cause(idle.Sync.String()); len(v.gpus) > 1 && sync != nil && sync.Share > minCauseShare {
+			add("rank %d has %d GPUs: while a thread waits for one of them, the idle time of the others counts as sync", v.id, len(v.gpus))
 		}
 		forgotten += v.idle.Forgotten()
 	}

@@ -119,6 +119,9 @@ func (f *gathering) idle(paused map[string]bool) {
 			key, why := f.c.sites.Undivided(k)
 			path := f.c.sites.Path(key)
 			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.sites.PathText(path), rank: -1}
+			if s.cause == idle.Graph || s.cause == idle.Queued { // the name is the kernel's that ended the gap
+				s.call = ""
+			}
 			f.sources[s.path] = f.c.Source(path)
 			if s.cause >= idle.Launch && s.cause <= idle.API {
 				f.idleIn[place{s.call, s.path}] += total[k]
@@ -215,10 +218,8 @@ func (f *gathering) spot(s *spot, ns int64) {
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.moved(&one)
-		for _, c := range f.rep.Idle.Causes {
-			if c.Cause == idle.GIL.String() { // of the waits for the interpreter lock those for a free one
-				one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
-			}
+		if c := f.rep.Idle.cause(idle.GIL.String()); c != nil { // of the waits for the interpreter lock those for a free one
+			one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
 		}
 	}
 	if cause := f.operation(s); cause != nil {
@@ -260,11 +261,10 @@ func (f *gathering) operation(s *spot) *Cause {
 	default:
 		return nil
 	}
-	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == name })
-	if k < 0 || s.cause == idle.Untraced && s.why == "" {
+	if s.cause == idle.Untraced && s.why == "" {
 		return nil
 	}
-	return &f.rep.Idle.Causes[k]
+	return f.rep.Idle.cause(name)
 }
 
 // working says what the launching thread does in an operation, and what there is to do about it.
@@ -331,14 +331,13 @@ func (w who) compare(o who) int {
 // holding says who holds the interpreter lock while a launching thread waits for it: who does for
 // longest, of those who are known.
 func (f *gathering) holding(one *findings.Fact) {
-	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == idle.GIL.String() })
-	c := &f.rep.Idle.Causes[k]
+	c := f.rep.Idle.cause(idle.GIL.String())
 	waits := int64(0)
 	for _, h := range c.Holders {
 		waits += h.waits
 	}
 	one.Names["remedy"] = cmp.Or(f.c.opt.Advice(c.Cause), "move that thread's work to a process of its own")
-	k = slices.IndexFunc(c.Holders, func(h Holder) bool { return h.Thread != nil })
+	k := slices.IndexFunc(c.Holders, func(h Holder) bool { return h.Thread != nil })
 	if k < 0 {
 		return
 	}
@@ -390,7 +389,8 @@ var callKinds = []struct {
 const mayBlock = "blocks if the host memory is pageable"
 
 // ahead says where the host does not run ahead of the GPU though it could: what it does in a step,
-// its waits left out, takes less than what the GPU does.
+// its waits left out, takes less than what the GPU does, with what that waits for by itself: copies,
+// other streams, the kernels before.
 func (f *gathering) ahead() {
 	i := &f.rep.Idle
 	if i.Steps == 0 || i.Window != WindowBenchmark || i.GPUs != len(f.views) {
@@ -407,8 +407,14 @@ func (f *gathering) ahead() {
 			waits += b.messages
 		}
 	}
+	own := i.WindowUs - i.TotalUs
+	for _, name := range []idle.Cause{idle.Graph, idle.Queued} {
+		if c := i.cause(name.String()); c != nil {
+			own += c.Us
+		}
+	}
 	step := i.WindowUs / float64(i.Steps)
-	host, gpu := step-us(waits)/float64(i.Steps), (i.WindowUs-i.TotalUs)/float64(i.Steps)
+	host, gpu := step-us(waits)/float64(i.Steps), own/float64(i.Steps)
 	if host > 0 && host < gpu {
 		f.add(findings.Fact{Of: findings.Steps, Is: []string{"serial"}, Numbers: map[string]float64{"host_us_most": host, "gpu_us_most": gpu, "step_us_most": step}})
 	}
@@ -537,7 +543,7 @@ func (f *gathering) samples() {
 		return
 	}
 	for _, family := range r.Families {
-		if slices.ContainsFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == family.Family }) {
+		if f.rep.Idle.cause(family.Family) != nil {
 			continue
 		}
 		low, total := family.Low*r.SampledUs, max(f.rep.Idle.TotalUs, 1e-9)

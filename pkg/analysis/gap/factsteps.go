@@ -263,11 +263,10 @@ func usualStep(views []*view) float64 {
 // on, or what samples show that it ran, go before where it was.
 func (f *gathering) inPause(one *findings.Fact, cause string) {
 	one.Names["what"], one.Names["remedy"] = cause, "find out what the host did then"
-	k := slices.IndexFunc(f.rep.Idle.Causes, func(c Cause) bool { return c.Cause == cause })
-	if k < 0 {
+	c, call := f.rep.Idle.cause(cause), ""
+	if c == nil {
 		return
 	}
-	c, call := &f.rep.Idle.Causes[k], ""
 	if len(c.Sites) > 0 {
 		call = c.Sites[0].Site
 	}

@@ -56,10 +56,15 @@ type Options struct {
 // Compute reads the stream to its end and reports on it.
 func Compute(src event.Source, opt Options) (*Report, error) {
 	c := NewWatch(src.Header(), opt)
+	c.read(src)
+	return c.Close()
+}
+
+// read observes a stream to its end.
+func (c *Watch) read(src event.Source) {
 	if c.err == nil {
 		c.err = event.Each(src, c.add)
 	}
-	return c.Close()
 }
 
 // Watch makes a report of rows that something else reads.
@@ -81,6 +86,7 @@ type Watch struct {
 
 	threads *threadWatch  // what they do as a whole
 	trace   *replay.Trace // of the same rows, for what findings bring
+	replay  func(treatments []replay.Scenario, means bool) (*replay.Report, error)
 
 	pinned map[site]int64 // of asynchronous copies that take long: those from or to pinned memory, less the pageable ones
 
@@ -113,13 +119,20 @@ type texts struct {
 // steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
 // and a negative number for none.
 func NewWatch(h *event.Header, opt Options) *Watch {
-	c := &Watch{header: h, opt: opt, store: spill.NewStore(cmp.Or(opt.Memory, spill.DefaultMemory)), pinned: map[site]int64{}}
+	c := newWatch(h, opt, spill.NewStore(cmp.Or(opt.Memory, spill.DefaultMemory)))
+	c.trace.Sample()
+	return c
+}
+
+// newWatch returns one that keeps what grows with the run in a store, and all rows of it.
+func newWatch(h *event.Header, opt Options, store *spill.Store) *Watch {
+	c := &Watch{header: h, opt: opt, store: store, pinned: map[site]int64{}}
 	c.opt.Top = max(cmp.Or(opt.Top, DefaultTop), 0)
 	if opt.Advice == nil {
 		c.opt.Advice = func(string) string { return "" }
 	}
 	c.trace = replay.New(h, c.store)
-	c.trace.Sample()
+	c.replay = c.trace.Each
 	c.threads = newThreadWatch(h, c.store)
 	sites := idle.NewSites()
 	c.texts = texts{sites, &names{Names: sites.Ranges}, &names{Names: sites.Names}, opt.Source}
@@ -160,6 +173,11 @@ func (c *Watch) Add(b *event.Batch) error {
 // Close returns the report of all rows.
 func (c *Watch) Close() (*Report, error) {
 	defer c.store.Close()
+	return c.finish()
+}
+
+// finish is Close for a store that goes on to be used.
+func (c *Watch) finish() (*Report, error) {
 	if c.err != nil {
 		return nil, c.err
 	}

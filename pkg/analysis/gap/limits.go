@@ -8,3 +8,6 @@ const (
 	// spinning, 50 %: "most of": the share of the run in calls that ask again and again.
 	spinning = 0.5
 )
+
+// maxPredicted, 10: how many findings are rows of whatif's table, as many as operations. Source: SPEC 12.
+const maxPredicted = 10

@@ -2,6 +2,7 @@ package gap
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
@@ -122,6 +123,15 @@ type Cause struct {
 	// Sites are where it arose, the largest first; they add up to it. Causes that
 	// have no site have none, nor have those of single steps.
 	Sites []Site `json:"sites"`
+}
+
+// cause returns a cause by its name, nil where there is none.
+func (i *Idle) cause(name string) *Cause {
+	k := slices.IndexFunc(i.Causes, func(c Cause) bool { return c.Cause == name })
+	if k < 0 {
+		return nil
+	}
+	return &i.Causes[k]
 }
 
 // Why is a part of a cause of idle time.

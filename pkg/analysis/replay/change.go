@@ -70,6 +70,11 @@ func Host(factor float64) Change { return Change{what: hostTime, Factor: factor}
 // GPU is the length of all units times a factor.
 func GPU(factor float64) Change { return Change{what: unitTime, Factor: factor} }
 
+// Units is the length of units of a name, as event has it, times a factor.
+func Units(name string, factor float64) Change {
+	return Change{what: unitTime, glob: name, folded: true, Factor: factor}
+}
+
 // Range multiplies the host time inside ranges of a name, digits folded; of any name where it is "".
 func Range(name string, factor float64) Change {
 	return Change{what: rangeTime, glob: name, folded: true, Factor: factor}

@@ -93,19 +93,29 @@ const tableOperations = 10
 // ErrNoSteps is that there are no steps to answer for.
 var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "isolate says why none were found; verdict --by none takes the whole trace"}
 
-// Predict says what steps would take in some scenarios or, without a change, in a table of them.
+// Predict says what steps would take in some scenarios.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
+	return t.predict(func(p *predictor) error { return p.add(given...) })
+}
+
+// Table says what steps would take with what may help any run, with the run's own operations, and, the
+// last of the scenarios, with treatments.
+func (t *Trace) Table(treatments []Scenario) (*Report, error) {
+	r, err := t.predict(func(p *predictor) error { return p.table(treatments) })
+	if err == nil {
+		t.untypical(r.Scenarios[len(r.Scenarios)-len(treatments):], treatments)
+	}
+	return r, err
+}
+
+// predict gathers predictions for the steps of the benchmark segments.
+func (t *Trace) predict(gather func(*predictor) error) (*Report, error) {
 	p, err := t.predictor()
-	if err != nil {
-		return nil, err
+	if err == nil && len(p.chosen) == 0 {
+		err = ErrNoSteps
 	}
-	if len(p.chosen) == 0 {
-		return nil, ErrNoSteps
-	}
-	if len(given) > 0 && len(given[0].Changes) > 0 {
-		err = p.add(given...)
-	} else {
-		err = p.table()
+	if err == nil {
+		err = gather(p)
 	}
 	if err != nil {
 		return nil, err
@@ -131,12 +141,18 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 		return nil, err
 	}
 	r := p.report()
+	t.untypical(r.Scenarios, treatments)
+	return r, nil
+}
+
+// untypical has predictions of treatments whose steps take what others do be of all steps, where
+// rows are a sample, and where nothing else changes.
+func (t *Trace) untypical(all []Prediction, treatments []Scenario) {
 	for i := range treatments {
-		if steps := p.unlike(&treatments[i]); steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
-			r.Scenarios[i] = t.ofAll(steps)
+		if steps := t.unlike(&treatments[i]); steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
+			all[i] = t.ofAll(steps)
 		}
 	}
-	return r, nil
 }
 
 // predictor returns one of which nothing was asked.
@@ -380,7 +396,7 @@ func (p *predictor) add(all ...Scenario) error {
 	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
-		if steps := p.unlike(&all[k]); steps != nil {
+		if steps := p.t.unlike(&all[k]); steps != nil {
 			p.typical(steps, row.periods)
 		}
 		if older != nil {
@@ -395,8 +411,9 @@ func (p *predictor) add(all ...Scenario) error {
 	return nil
 }
 
-// table replays what would help: first what is asked of every run, then the operations.
-func (p *predictor) table() error {
+// table replays what would help: first what is asked of every run, then the operations, last
+// treatments.
+func (p *predictor) table(treatments []Scenario) error {
 	fixed := []Scenario{
 		{Name: "host 10 % faster", Changes: []Change{Host(1 / 1.1)}},
 		{Name: "host twice as fast", Changes: []Change{Host(0.5)}},
@@ -412,17 +429,20 @@ func (p *predictor) table() error {
 		fixed = append(fixed, Scenario{Name: "all ranks even", Changes: []Change{Even()}})
 	}
 	operations := p.operations()
-	if err := p.add(slices.Concat(fixed, operations, bounds)...); err != nil {
+	if err := p.add(slices.Concat(fixed, operations, treatments, bounds)...); err != nil {
 		return err
 	}
 	n := len(p.rows)
 	gpu, host := p.mean(p.rows[n-2].periods)/1e3, p.mean(p.rows[n-1].periods)/1e3
 	p.gpu, p.host = &gpu, &host
-	p.rows = p.rows[:n-2]
-	found := p.rows[len(fixed):]
+	given := p.rows[n-2-len(treatments) : n-2]
+	found := p.rows[len(fixed) : n-2-len(treatments)]
 	slices.SortStableFunc(found, func(a, b predicted) int { return cmp.Compare(p.mean(a.periods), p.mean(b.periods)) })
-	p.rows = p.rows[:len(fixed)+min(tableOperations, len(found))]
-	return p.both(p.rows[len(fixed):])
+	found = found[:min(tableOperations, len(found))]
+	p.rows = slices.Concat(p.rows[:len(fixed)], found)
+	err := p.both(found)
+	p.rows = append(p.rows, given...)
+	return err
 }
 
 // operations are the operations that may help most: where host time is spent, and waits.

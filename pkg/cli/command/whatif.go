@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
 	"github.com/hostbound/hostbound/pkg/analysis/timeline"
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -121,6 +122,13 @@ func (m *moving) run() (int, error) {
 			return 0, err
 		}
 	}
+	if m.out.reports && len(m.scenario.Changes) == 0 {
+		p, t, err := gap.Predict(src, store)
+		if err != nil {
+			return 0, err
+		}
+		return 0, m.tell(r, p, t, again)
+	}
 	t, err := replay.Read(src, store, []replay.Scenario{m.scenario})
 	if err != nil {
 		return 0, err
@@ -129,7 +137,11 @@ func (m *moving) run() (int, error) {
 		return 0, &event.Error{Msg: missing, Advice: "whatif without changes lists what is worth one; '*NAME*=0' takes all that holds NAME; nsys2arrow --doctor says what was recorded"}
 	}
 	if m.out.reports {
-		return 0, m.predict(r, t, again)
+		p, err := t.Predict(m.scenario)
+		if err != nil {
+			return 0, err
+		}
+		return 0, m.tell(r, p, t, again)
 	}
 	return 0, m.move(r, t, again, src.Header().Isolation == nil)
 }
@@ -184,12 +196,8 @@ func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) err
 	return r.write(moved)
 }
 
-// predict writes the report; a page shows a step as it is and as it would be.
-func (m *moving) predict(r *reader, t *replay.Trace, again rereads) error {
-	p, err := t.Predict(m.scenario)
-	if err != nil {
-		return err
-	}
+// tell writes the report; a page shows a step as it is and as it would be.
+func (m *moving) tell(r *reader, p *replay.Report, t *replay.Trace, again rereads) error {
 	p.Warnings = r.merged(p.Warnings)
 	m.out.tell(p.Warnings)
 	d := p.Document()
