@@ -56,6 +56,7 @@ func (m *Match) size() {
 		group := &m.Groups[g]
 		switch world := m.Lanes[group.Lanes[0]].World; {
 		case group.Size > 0 || world == 0:
+		case world > 1 && world <= len(ranks) && len(group.Lanes) == 1: // its others were not found
 		case world <= len(ranks):
 			group.Size = len(group.Lanes)
 		default:
@@ -172,7 +173,8 @@ func (m *Match) partition(lanes []int, same func(a, b int) bool) (groups [][]int
 	return groups
 }
 
-// overlapping reports whether two lanes run their collectives of a name at the same time.
+// overlapping reports whether two lanes of one group run their collectives of another name at the same
+// time, all of them where they are few.
 func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	n, matched := min(len(x), len(y)), 0
 	for len(x) > 0 && len(y) > 0 {
@@ -188,7 +190,7 @@ func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 			y = y[1:]
 		}
 	}
-	return matched >= minTogether && 100*matched >= togetherShare*n
+	return matched >= min(minTogether, n) && 100*matched >= togetherShare*n
 }
 
 // together reports whether two lanes end their collectives of a name together.

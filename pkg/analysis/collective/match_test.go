@@ -115,6 +115,37 @@ func TestApart(t *testing.T) {
 	New(nil).Each(func(*Meeting) { t.Error("a meeting of nobody") })
 }
 
+// Lanes of one group match a name that comes three times, too: a wait in it is not left out. Where the
+// others of such a name cannot be found it has no match, though all ranks of the run were recorded.
+func TestRareName(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	for shift, want := range map[int64][2]int64{0: {43, 0}, 60_000: {40, 6}} {
+		var lanes []Lane
+		for k := range int64(2) {
+			l := Lane{Rank: int32(k), Log: NewLog(store), World: 2}
+			for i := range int64(40) {
+				l.Log.Collective(Collective{Step: int32(i / 4), Start: i * 400_000, End: i*400_000 + 8000})
+				if i%16 == 0 {
+					late := 7000*k + shift*k
+					l.Log.Collective(Collective{Step: int32(i / 4), Name: 1, Start: i*400_000 + 20_000 + late, End: i*400_000 + 60_000 + shift*k})
+				}
+			}
+			l.Log.Seal()
+			lanes = append(lanes, l)
+		}
+		wait, m := int64(0), New(lanes)
+		m.Each(func(ev *Meeting) { wait += ev.Members[0].Wait })
+		matched, unmatched := int64(0), int64(0)
+		for _, g := range m.Groups {
+			matched, unmatched = matched+g.Matched, unmatched+g.Unmatched
+		}
+		if matched != want[0] || unmatched != want[1] || wait != 7000*(want[0]-40) {
+			t.Errorf("shift %d: %d matched, %d without a match, %d ns of wait", shift, matched, unmatched, wait)
+		}
+	}
+}
+
 // Ranks that number their steps differently, each without those of its dummy batches, are matched
 // all the same; so are reports whose clocks are apart and drift.
 func TestClocks(t *testing.T) {

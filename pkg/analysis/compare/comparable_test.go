@@ -33,6 +33,33 @@ func altered(t *testing.T, c sim.Config, change func(*event.Header, []eventtest.
 	return run
 }
 
+// A rank whose recording ends early has fewer of the steps than on the other side, and what it does
+// otherwise than other ranks is no change of any.
+func TestShares(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Layers, c.Steps, c.ContextEvery, c.SlowRank, c.Slow = 3, 3, 60, 0, 2, 400
+	short := func(share float64) func(*event.Header, []eventtest.Row) {
+		return func(_ *event.Header, rows []eventtest.Row) {
+			last := rows[len(rows)-1].End
+			for i := range rows {
+				if r := &rows[i]; r.Rank == 2 && r.Kind == event.Step && float64(r.Start) > share*float64(last) {
+					r.Segment++
+				}
+			}
+		}
+	}
+	full, half := altered(t, c, short(1)), altered(t, c, short(0.95))
+	for target, want := range map[*compare.Run]bool{full: false, half: true} {
+		got, err := compare.Compare(full, target, compare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Contains(strings.Join(got.Warnings, " "), "what ranks differ in looks like a change"); said != want {
+			t.Errorf("warned %v: %d steps, %q", said, got.Steady.Target.Steps, got.Warnings)
+		}
+	}
+}
+
 // Steps of other sizes, torn ones, and those found by other markers are not
 // compared, and their clean counterparts are.
 func TestSetups(t *testing.T) {

@@ -66,9 +66,8 @@ func (c *reader) find() {
 	if m := c.summary(wallP50); !f.wall.Significant && m.Significant {
 		f.wall = m
 	}
-	direction := f.wall.direction()
-	c.Direction = &direction
-	f.changed = f.wall.Significant && direction != Same
+	c.Direction = new(f.wall.direction())
+	f.changed = f.wall.Significant && *c.Direction != Same
 	f.sign = math.Copysign(1, f.wall.delta())
 	f.host, f.work, f.uneven = f.sign*c.delta(hostHeld), f.sign*c.delta(workTime), f.sign*c.delta(imbalanceTime)
 	f.other = f.sign*(c.delta(idleTime)+c.delta(waitTime)) - f.host - f.uneven
@@ -162,22 +161,11 @@ func (c *reader) name() {
 			f.explained += by(n) / total
 		}
 	}
-	if r := c.machine(); r != nil && c.heldByHost() && f.explained < explains { // where each operation by itself is little
+	if r := c.summary(hostWork); r.Significant && c.heldByHost() && f.explained < explains { // where each operation by itself is little
 		if share := f.sign * r.delta() / total; share > f.explained {
 			f.named, f.explained = []named{{title: hostWork, row: r}}, share
 		}
 	}
-}
-
-// machine is the row of all host work, which the machine may have slowed down, if that changed by one
-// factor beyond the noise; else nil.
-func (c *Comparison) machine() *Row {
-	for r := range each(c.Summary) {
-		if r.Name == hostWork && r.Significant {
-			return r
-		}
-	}
-	return nil
 }
 
 // candidates may explain the change: causes of idle time for the host, classes of kernels for the

@@ -56,7 +56,7 @@ func (c *writer) explainOne() {
 func (c *writer) explain() {
 	c.explainWall()
 	c.explainCauses()
-	if r := c.machine(); r != nil {
+	if r := c.summary(hostWork); r.Significant {
 		c.say("All host work changed by one factor: %s. That may be the machine (clocks, neighbours, placement) as well as the code.", r.sentence())
 	}
 	for _, said := range c.fewSteps() {

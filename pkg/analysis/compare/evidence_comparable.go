@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -106,6 +107,7 @@ func (c *examiner) examinePair() {
 	c.refuse(size != other && size > 0 && other > 0, "baseline and target have %d and %d all-reduce kernels per step: the model or its parallelism differs, or steps were found differently; --by nvtx finds them by markers", size, other)
 	c.refuse(x.marker != y.marker, "steps were found by the markers %q in the baseline and %q in the target: isolate both with the same --marker", x.marker, y.marker)
 	c.examineModel()
+	c.examineShares()
 	c.refuse(x.Ranges != y.Ranges, "only one side has NVTX ranges: every operation would be new or gone")
 	c.refuse(x.calls != y.calls, "only one side has CUDA API calls: the causes of idle time cannot be compared")
 }
@@ -136,8 +138,24 @@ func (c *examiner) examineLengths() {
 		}
 	}
 	a, b := c.base.samples, c.target.samples
-	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > unlikeSteps*min(n, m) {
-		c.warn("one side has over %d times as many steps as the other: the shorter run may underestimate the noise", unlikeSteps)
+	if n, m := a.slots, b.slots; a.runs == 1 && b.runs == 1 && max(n, m) > stat.MostUnlike*min(n, m) {
+		c.warn("one side has over %d times as many steps as the other: the shorter run may underestimate the noise", stat.MostUnlike)
+	}
+}
+
+// examineShares warns where a rank has another share of the steps than on the other side, as one whose
+// recording ends early has: what ranks differ in then looks like a change.
+func (c *examiner) examineShares() {
+	a, b, most, about := c.base.samples, c.target.samples, 1+few, ""
+	for k := 0; k < min(len(a.at), len(b.at)) && a.runs == 1 && b.runs == 1; k++ {
+		x, y := float64(a.first[k+1]-a.first[k])/float64(a.n), float64(b.first[k+1]-b.first[k])/float64(b.n)
+		if times := max(x, y) / min(x, y); times > most {
+			most = times
+			about = fmt.Sprintf("rank %d has %s of the steps in the baseline and %s in the target", a.c.ranks[k].rank.id, report.Percent(x), report.Percent(y))
+		}
+	}
+	if about != "" {
+		c.warn("%s: what ranks differ in looks like a change; --rank compares them one by one", about)
 	}
 }
 

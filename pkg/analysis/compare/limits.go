@@ -1,7 +1,5 @@
 package compare
 
-import "github.com/hostbound/hostbound/pkg/stat"
-
 // What the specification says (section 7).
 const (
 	// sameShare is the share of the wall time within which two runs count as the same, and
@@ -18,17 +16,15 @@ const (
 	// ones that they are worth, below which a row cannot be told.
 	fewSteps     = 12
 	fewEffective = 5
-	// fewTails is the number of steps below which the report says what cannot be told, and
-	// unlikeSteps how many times as many one side has then.
-	fewTails    = 20
-	unlikeSteps = stat.MostUnlike
+	// fewTails is the number of steps below which the report says what cannot be told.
+	fewTails = 20
 	// An operation is one of the common ones where it comes in so many of the steps of both
 	// sides; of fewer common ones there is no common factor.
 	commonSteps      = 0.9
 	commonOperations = 5
 	// few is the share below which something is rare (steps, section 7), torn or mixed (steps of
 	// another size or batch, section 3), and a change of the number of kernels or of their time,
-	// or of graphs no pattern.
+	// or of graphs no pattern; and by how much ranks have other shares of the steps than on the other side.
 	few = 0.1
 	// explains is the share of a change that what is named explains at least, or the sentence
 	// says how little it is.

@@ -85,12 +85,11 @@ const (
 
 // measure computes the figures of the chosen steps, some operations of which have other names now.
 func measure(c choice, longer float64, now map[string]string) *side {
-	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}}
+	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}, now: now}
 	for _, f := range stepFigures {
 		s.figures[f.name] = s.samples.estimate(s.samples.each(f.of), f.scale)
 	}
 	s.walls, s.gaps = s.samples.spread(s.samples.each(wallOf)), s.samples.spread(s.samples.each(gapOf))
-	s.now = now
 	for section := range numSections {
 		s.keys[section] = s.keysOf(section, func(_ *Run, _ int, name string) string { return name })
 		s.rows[section] = s.items(section, s.keys[section])

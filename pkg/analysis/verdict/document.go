@@ -89,8 +89,8 @@ func (r *Report) title() report.Text {
 	answer, text, tone := r.Verdict, "the host does not hold the GPUs back", report.Good
 	switch r.Verdict {
 	case No:
-		if r.waitUnknown() != nil {
-			text, tone = "the GPUs are not idle, but why they wait in collectives was not recorded", report.Warn
+		if s, _ := r.waitUnknown(); s != nil {
+			text, tone = "the GPUs are not idle, but why they wait in collectives is not known", report.Warn
 		}
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad

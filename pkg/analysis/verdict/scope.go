@@ -111,14 +111,16 @@ func (s *Scope) withWait(share float64) string {
 	return verdictOf(s.ifIdle(min(1, s.at(gpuIdle)+share)))
 }
 
-// waitUnknown is the time that GPUs wait in collectives for what was not recorded, where a late host
-// as its cause would make a NO a YES; else nil.
-func (s *Scope) waitUnknown() *float64 {
-	v := s.value[collectiveWait]
-	if s.Verdict == Yes || v == nil || s.value[hostWait] != nil || s.withWait(*v) != Yes {
+// waitUnknown is the share of time that GPUs wait in collectives for what was not recorded, or may wait
+// in them where few have a match, if a late host as its cause would make a NO a YES; else nil.
+func (s *Scope) waitUnknown(fewMatched bool) (share *float64) {
+	if share = s.value[collectiveWait]; fewMatched && s.value[comm] != nil {
+		share = new(s.at(comm) * s.at(gpuUtilization))
+	}
+	if s.Verdict == Yes || share == nil || !fewMatched && s.value[hostWait] != nil || s.withWait(*share) != Yes {
 		return nil
 	}
-	return v
+	return share
 }
 
 // ifIdle is how many votes there would be if GPUs were idle for such a share of the time.

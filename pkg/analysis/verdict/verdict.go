@@ -418,11 +418,11 @@ func (r *Report) warn() {
 	if c != nil && r.Reported.CollectiveWait != nil && c.Doubt() != "" {
 		say("%s", c.Doubt())
 	}
-	if c != nil && !c.Estimated && c.Unmatched > c.Matched {
+	if r.fewMatched() {
 		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
 	}
-	if s := r.waitUnknown(); s != nil {
-		say("in the %s the GPUs wait in collectives %s of the time for what was not recorded: if hosts are late there, the verdict would be YES", r.about(s), percent(s.waitUnknown()))
+	if s, share := r.waitUnknown(); s != nil {
+		say("in the %s %s of the time are waits in collectives, or may be, whose cause is not known: if hosts are late there, the verdict would be YES", r.about(s), percent(share))
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are the same measurement, counted twice")
@@ -445,14 +445,21 @@ func (r *Report) warn() {
 	}
 }
 
-// waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives.
-func (r *Report) waitUnknown() *Scope {
+// fewMatched reports whether most collectives have no match on another rank, though all were recorded.
+func (r *Report) fewMatched() bool {
+	c := r.Collectives
+	return c != nil && !c.Estimated && c.Unmatched > c.Matched
+}
+
+// waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives,
+// and their share of its time.
+func (r *Report) waitUnknown() (*Scope, *float64) {
 	for i := range r.Scopes {
-		if s := &r.Scopes[i]; r.Verdict == No && s.waitUnknown() != nil {
-			return s
+		if share := r.Scopes[i].waitUnknown(r.fewMatched()); r.Verdict == No && share != nil {
+			return &r.Scopes[i], share
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // idleAlone reports whether no YES has a vote of another metric than the two on idle
