@@ -68,9 +68,7 @@ func (r *resolver) meeting(ev *Meeting) {
 		w.Parts = w.Parts[:0] // of the viewer before
 		r.lanes[w.Lane].read(w.index)
 	}
-	if !ev.unmatched {
-		r.causes(ev)
-	}
+	r.causes(ev)
 	for i := range ev.Members {
 		w := &ev.Members[i]
 		lane := &r.lanes[w.Lane]

@@ -6,7 +6,8 @@
 //
 // A [Log] holds the collectives of one lane, a GPU of a rank. [Match] finds out which lanes
 // run collectives together: for each kernel name, the lanes whose kernels of that name end
-// together are a group ([Group]), and names that the same lanes share are of one group.
+// together are a group ([Group]), and names that the same lanes share are of one group: also one
+// of which there are too few to find that out, where all of them overlap.
 // Members of a communicator run its collectives in one order, so within a group the next
 // collective of a name on one lane belongs to the next on the others. They match where the
 // last start precedes the first end, by half of the shortest of them: one that follows a lost
@@ -35,8 +36,8 @@
 // # Causes
 //
 // Matches are resolved in the order of their ends. The member that arrives last is compared
-// with a waiting one since each left their group's previous collective, or since the segment
-// began: the additional time of its own kernels is [Imbalance], at most the wait. The rest is
+// with a waiting one since each left their group's previous collective that matched (the same one on
+// both), or since the segment began: the additional time of its own kernels is [Imbalance], at most the wait. The rest is
 // divided over what else the late lane did in that interval, its idle time by key and its
 // waits in collectives of other groups by theirs, in proportion, with the largest remainders
 // rounded up; [Unknown] where that is nothing. The parts add up to the wait, in ns.

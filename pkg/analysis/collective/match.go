@@ -142,8 +142,7 @@ type Meeting struct {
 	// Estimated tells that the wait is an estimate, of a group of which not all was recorded.
 	Estimated bool
 
-	end       int64 // the last one
-	unmatched bool
+	end int64 // the last one
 }
 
 // queue holds the collectives of a name of a group that have no match yet, by member.
@@ -246,9 +245,7 @@ func (x *matcher) advance(t int64) {
 			if v.resolver != nil {
 				v.meeting(ev)
 			}
-			if !ev.unmatched {
-				v.visit(ev)
-			}
+			v.visit(ev)
 		}
 		x.free = append(x.free, ev)
 	}
@@ -258,7 +255,7 @@ func (x *matcher) advance(t int64) {
 func (x *matcher) expire(q *queue, t int64) {
 	for i, list := range q.waiting {
 		for len(list) > 0 && (t == never || list[0].End+q.slack <= t) {
-			x.drop(q, &list[0])
+			x.Groups[q.group].Unmatched++
 			list = list[1:]
 		}
 		q.waiting[i] = append(q.waiting[i][:0], list...)
@@ -332,7 +329,7 @@ func (x *matcher) meet(q *queue) {
 	firstEnd := q.waiting[first][0].End
 	together := firstEnd - lastStart
 	if 2*together < shortest && (2*(together+q.slack) < shortest || lastEnd > firstEnd+q.slack) {
-		x.drop(q, &q.waiting[first][0])
+		x.Groups[q.group].Unmatched++
 		q.waiting[first] = shift(q.waiting[first])
 		return
 	}
@@ -349,30 +346,20 @@ func (x *matcher) meet(q *queue) {
 // shift removes the first of a list.
 func shift(list []entry) []entry { return append(list[:0], list[1:]...) }
 
-// drop has a collective be one without a match.
-func (x *matcher) drop(q *queue, e *entry) {
-	x.Groups[q.group].Unmatched++
-	ev := x.event(q.group, e)
-	ev.unmatched = true
-	ev.add(e)
-	heap.Push(&x.events, ev)
-}
-
 // estimate has a collective of a group of which not all was recorded be divided by the least
 // duration at its place. In a group of one there is nobody to wait for.
 func (x *matcher) estimate(g int, e *entry) {
 	at := x.places[e.lane].of(e)
 	least, ok := x.place[e.lane][at]
+	alone := x.Groups[g].Size == 1
+	if !alone && !ok {
+		x.Groups[g].Unmatched++
+		return
+	}
 	ev := x.event(g, e)
-	ev.add(e)
-	switch {
-	case x.Groups[g].Size == 1:
-	case ok:
+	if ev.add(e); !alone {
 		ev.Estimated = true
 		ev.Members[0].Wait = e.End - e.Start - least
-	default:
-		ev.unmatched = true
-		x.Groups[g].Unmatched++
 	}
 	heap.Push(&x.events, ev)
 }

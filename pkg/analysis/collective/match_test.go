@@ -146,6 +146,39 @@ func TestRareName(t *testing.T) {
 	}
 }
 
+// A kernel without a match, as one that waits for nobody and only prepares a collective, is nothing that
+// lanes left together: what the late lane did before it is the cause.
+func TestCauseBeforeUnmatched(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	var lanes []Lane
+	for k := range int64(2) {
+		l := Lane{Rank: int32(k), Log: NewLog(store)}
+		for i := range int64(40) {
+			at, late := i*200_000, int64(0)
+			if i%5 == 4 {
+				late = 50_000 * k
+			}
+			l.Log.Idle(3, late)
+			l.Log.Collective(Collective{Start: at + late, End: at + late + 500})
+			l.Log.Collective(Collective{Name: 1, Start: at + late + 1000, End: at + 60_000})
+		}
+		l.Log.Seal()
+		lanes = append(lanes, l)
+	}
+	parts := map[Key]int64{}
+	m := Visit(lanes, func(ev *Meeting) {
+		for _, w := range ev.Members {
+			for _, p := range w.Parts {
+				parts[p.Key] += p.Ns
+			}
+		}
+	})
+	if len(m.Groups) != 1 || m.Groups[0].Unmatched != 16 || parts[3] != 8*50_000 || len(parts) != 1 {
+		t.Errorf("%+v, waits by key %v", m.Groups, parts)
+	}
+}
+
 // Ranks that number their steps differently, each without those of its dummy batches, are matched
 // all the same; so are reports whose clocks are apart and drift.
 func TestClocks(t *testing.T) {

@@ -236,6 +236,9 @@ func reference(m *made) map[[2]int64]answer {
 			}
 		}
 		for i, c := range e.calls {
+			if c.meeting < 0 { // they did not leave it together
+				continue
+			}
 			k := e.meeting[i]
 			history[k] = append(history[k], passed{group, c.End, order, results[i].parts})
 		}
