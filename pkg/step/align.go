@@ -28,7 +28,8 @@ const (
 )
 
 // Align finds the stretch of a sequence that aligns best to an endless row of units,
-// of which it may be any part. Keep counts what is in it.
+// of which it may be any part: an equal element counts 1, one that is missing, extra or another
+// -1. Keep counts what is in it.
 func Align(s, unit []int32) *Alignment {
 	a := &Alignment{}
 	p := len(unit)
@@ -45,15 +46,15 @@ func Align(s, unit []int32) *Alignment {
 			before := scores[j : j+ahead+1]
 			from, how := int32(0), int8(started)
 			for missing := range ahead {
-				if v := before[ahead-1-missing] + int32(missing)*scoreMissing; v > from {
+				if v := before[ahead-1-missing] - int32(missing); v > from {
 					from, how = v, int8(missing+1)
 				}
 			}
-			best := from + scoreOther
+			best := from - 1
 			if v == u {
-				best = from + ScoreEqual
+				best = from + 1
 			}
-			if v := before[ahead] + scoreExtra; v > best {
+			if v := before[ahead] - 1; v > best {
 				best, how = v, extra
 			}
 			next[ahead+j], row[j] = max(best, 0), how

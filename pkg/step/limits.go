@@ -25,17 +25,9 @@ const (
 	lostShare = 0.01
 )
 
-// Scores of an alignment. Only their proportions matter: an element that is missing or
-// extra costs as much as an equal one brings, or a little more, so that a stretch goes on
-// across single differences and ends where half of it differs.
 const (
-	ScoreEqual   = 4
-	scoreMissing = -4
-	scoreExtra   = -5
-	scoreOther   = -6
-)
-
-const (
+	// maxLag is the longest unit that is looked for; it bounds the work of the search.
+	maxLag = 1024
 	// maxMissing is how many elements in a row may be missing from a repetition.
 	maxMissing = 4
 	// maxTable bounds the work of one alignment, in cells: of longer sequences only the

@@ -46,9 +46,8 @@ func BestRepeat(s []int32, lag int) Repeat {
 	return best
 }
 
-// RepeatCandidates returns the runs of the lags up to max that may be that of the unit, the
-// shortest first.
-func RepeatCandidates(s []int32, maxLag int) []Repeat {
+// RepeatCandidates returns the runs of the lags that may be that of the unit, the shortest first.
+func RepeatCandidates(s []int32) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
 		if r := BestRepeat(s, lag); 10*r.Score >= minRun*lag {

@@ -6,9 +6,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// maxLag is the longest unit that is looked for.
-const maxLag = 1024
-
 // findIn finds the unit of one step, nil where there is none.
 func findIn(symbols, classes []int32, roles Roles) *alignment {
 	var tried []*alignment
@@ -16,7 +13,7 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 	mixed := slices.ContainsFunc(classes, roles.mixes)
 	// What repeats without any mixer of the step is a part of a layer.
 	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
-	for _, r := range step.RepeatCandidates(symbols, maxLag) {
+	for _, r := range step.RepeatCandidates(symbols) {
 		a := &alignment{symbols: symbols, classes: classes}
 		at := r.Unit(a.symbols)
 		a.unit = slices.Clone(a.symbols[at : at+r.Lag])
@@ -24,7 +21,7 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 		a.align()
 		tried = append(tried, a)
 		best = max(best, a.Score)
-		if float64(a.Score) >= step.Enough*step.ScoreEqual*float64(len(symbols)) && !part(a) {
+		if float64(a.Score) >= step.Enough*float64(len(symbols)) && !part(a) {
 			break // no longer one can be that much better
 		}
 	}
@@ -82,7 +79,7 @@ func single(symbols, classes []int32, roles Roles) *alignment {
 		symbols: symbols, classes: classes, unit: symbols[from : to+1], unitClasses: classes[from : to+1],
 		single: true, Alignment: &step.Alignment{
 			Places: slices.Repeat([]int{-1}, len(symbols)), Repetitions: 1,
-			Prologue: from, Epilogue: len(symbols) - to - 1, Aligned: to + 1 - from, Score: step.ScoreEqual * int32(to+1-from),
+			Prologue: from, Epilogue: len(symbols) - to - 1, Aligned: to + 1 - from, Score: int32(to + 1 - from),
 		},
 	}
 	for i := from; i <= to; i++ {
