@@ -24,3 +24,21 @@ const None = "none"
 
 // Methods lists the methods, the default first.
 var Methods = []string{Auto, Allreduce, NVTX, Graph}
+
+// NotFound is the error of a stream whose steps cannot be identified, though it is
+// whole: an analysis may do without them.
+type NotFound struct {
+	Msg, Advice string // as in event.Error
+	// Ranks are those whose steps cannot be identified where others have steps by
+	// their forward-step markers: an analysis may do without these alone. nil: none
+	// of the stream's steps are known.
+	Ranks []int32
+	// Isolated: the stream came with steps, of which isolate said so at its end.
+	Isolated bool
+}
+
+// Error says what the stream lacks.
+func (e *NotFound) Error() string { return e.Msg }
+
+// Hint tells what to do about it.
+func (e *NotFound) Hint() string { return e.Advice }

@@ -44,19 +44,6 @@ type Walker struct {
 	worker *worker // nil where nobody asks
 }
 
-// Unclear is the error of a stream of which isolate said at its end that the steps of a rank
-// could not be identified.
-type Unclear event.Error
-
-// Error names the rank.
-func (e *Unclear) Error() string { return e.Msg }
-
-// Hint tells what to do about it.
-func (e *Unclear) Hint() string { return e.Advice }
-
-// Unwrap is the same error as one of a stream.
-func (e *Unclear) Unwrap() error { return (*event.Error)(e) }
-
 // WalkOptions says what a Walker is to know besides the rows.
 type WalkOptions struct {
 	// Trace cuts time at the limits of the rank's trace window, too: from its
@@ -148,7 +135,8 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 		case kinds[i] == event.Window:
 			w.setWindow(b, i)
 			if w.Unclear && !w.unclear {
-				return &Unclear{
+				return &NotFound{
+					Isolated: true,
 					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
 					Advice: "isolate says why; verdict FILE and gaps FILE, without isolate and phase before them, answer for the whole trace",
 				}

@@ -37,7 +37,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
-	"github.com/hostbound/hostbound/pkg/step/isolate"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -116,8 +116,8 @@ func (p *Plan) upstream(err error) error {
 // advise adds to the error that no steps can be identified what this command, or else
 // verdict, does without them.
 func (p *Plan) advise(err error) error {
-	var none *isolate.NotFound
-	if errors.As(err, &none) {
+	var none *step.NotFound
+	if errors.As(err, &none) && !none.Isolated {
 		name := "verdict"
 		if p.Has(strictFlag.Name) {
 			name = p.Name

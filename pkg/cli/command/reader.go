@@ -51,7 +51,7 @@ type reader struct {
 	input   *keptInput        // standard input that may have to be read again, nil where not
 	noSteps bool              // none could be identified
 	leave   []int32           // ranks of which that is so, in an analysis that must know it before it begins
-	unclear *isolate.NotFound // why there are no steps, where that turns out at the end; nil where there are
+	unclear *step.NotFound // why there are no steps, where that turns out at the end; nil where there are
 }
 
 // read is a reader of an input.
@@ -266,12 +266,19 @@ func (r *reader) isolate(src event.Source) (event.Source, error) {
 	opt := r.steps()
 	opt.BusyAll, opt.Columns, opt.Hold = r.finding.busyAll, r.columns, aheadBatches
 	onePass := r.onePass && !r.finding.strict && r.selected.Steps == nil
-	if onePass {
-		opt.Unclear = r.withoutSteps
+	apart := (r.apart || onePass) && !r.finding.strict
+	opt.Leave, opt.Unclear = r.leave, func(none *step.NotFound) bool {
+		switch {
+		case apart && none.Ranks != nil:
+			r.Warn(none.Msg + ofOthers)
+			return true
+		case onePass:
+			r.withoutSteps(none)
+		}
+		return onePass
 	}
-	opt.Apart, opt.Leave = (r.apart || onePass) && !r.finding.strict, r.leave
 	isolated, err := isolate.New(src, opt)
-	if none := (*isolate.NotFound)(nil); onePass && !r.finding.trace && errors.As(err, &none) {
+	if none := (*step.NotFound)(nil); onePass && !r.finding.trace && errors.As(err, &none) {
 		r.withoutSteps(none)
 		return step.Without(src), nil
 	}
@@ -290,12 +297,15 @@ func (r *reader) phase(src event.Source) (event.Source, error) {
 	return step.NewTagger(src, r.Log)
 }
 
+// ofOthers goes on after why a rank's steps cannot be identified where those of others can.
+const ofOthers = ": figures of steps are those of the other ranks"
+
 // wholeTrace goes on after why no steps were found.
 const wholeTrace = ": the figures are of the whole trace"
 
 // without says whether an analysis can go on though finding steps ended with an error.
 func (r *reader) without(src event.Source, err error) error {
-	var none *isolate.NotFound
+	var none *step.NotFound
 	switch {
 	case !errors.As(err, &none):
 	case r.finding.trace:
@@ -309,7 +319,7 @@ func (r *reader) without(src event.Source, err error) error {
 
 // doWithout reports whether the whole trace will do where no steps can be identified,
 // and says that it does.
-func (r *reader) doWithout(none *isolate.NotFound) bool {
+func (r *reader) doWithout(none *step.NotFound) bool {
 	if !r.whole || r.finding.strict {
 		return false
 	}
@@ -320,7 +330,7 @@ func (r *reader) doWithout(none *isolate.NotFound) bool {
 
 // withoutSteps notes that steps cannot be identified, which is in every report from here
 // on. What was said of them before is of no interest any more.
-func (r *reader) withoutSteps(none *isolate.NotFound) {
+func (r *reader) withoutSteps(none *step.NotFound) {
 	r.call.Told(r.own)
 	r.unclear, r.own = none, nil
 	r.Warn(none.Msg + wholeTrace)
@@ -337,24 +347,21 @@ func (r *reader) orWhole(run func() error) error {
 		return err
 	}
 	err = run()
-	var none *isolate.NotFound
-	var unclear *step.Unclear
-	switch {
-	case errors.As(err, &none), errors.As(err, &unclear):
-		if repeat, trouble := r.readAgain(unclear != nil); trouble != nil || !repeat {
-			return cmp.Or(trouble, err)
-		}
-	default:
+	var none *step.NotFound
+	if !errors.As(err, &none) {
 		return err
+	}
+	if repeat, trouble := r.readAgain(none.Isolated); trouble != nil || !repeat {
+		return cmp.Or(trouble, err)
 	}
 	r.call.Told(r.own) // what was said is of the steps
 	r.inputs, r.own = nil, nil
 	switch {
-	case unclear != nil:
+	case none.Isolated:
 		r.noSteps = true
 	case len(none.Ranks) > 0 && !r.finding.strict:
 		r.leave = none.Ranks
-		r.Warn(none.Msg + isolate.LeftOut)
+		r.Warn(none.Msg + ofOthers)
 	case !r.doWithout(none):
 		return err
 	}

@@ -20,7 +20,7 @@ func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format
 
 // check warns of what is odd about the steps. An error says that those of a rank
 // without markers cannot be identified.
-func (e *ended) check() (none *NotFound) {
+func (e *ended) check() (none *step.NotFound) {
 	e.checkWindow()
 	switch {
 	case e.plan.method == step.NVTX:
@@ -77,7 +77,7 @@ func (e *ended) checkAhead() {
 
 // checkUnmarked warns of what is odd about steps that were found by structure or by
 // graph, and fails where the structure is not clear and nothing else tells.
-func (e *ended) checkUnmarked() *NotFound {
+func (e *ended) checkUnmarked() *step.NotFound {
 	why, n := "", 0 // the segments that are unlike the window
 	if e.rule != nil {
 		why = e.rule.why
@@ -90,7 +90,7 @@ func (e *ended) checkUnmarked() *NotFound {
 	case why != "" && e.plan.method == step.Graph:
 		e.warn("rank %d: %s", e.id, why)
 	case why != "":
-		return &NotFound{
+		return &step.NotFound{
 			Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers: %s", e.id, why),
 			Advice: "profile with the engine's own ranges on, name yours with --marker, or split at gaps with --gap 1ms",
 			Ranks:  []int32{e.id},

@@ -139,15 +139,11 @@ type Options struct {
 	// Warn takes warnings, a sentence each, which belong into every report; nil
 	// gives them to Log.
 	Warn func(string)
-	// Unclear has the stream end whole where it turns out at its end that steps cannot be
-	// identified: it is called with that error, and the window rows have no number of
-	// steps, which says to whoever reads them that its steps are none. nil: Next
-	// returns the error.
-	Unclear func(*NotFound)
-	// Apart takes streams in which the steps of some ranks alone cannot be identified: a
-	// warning says so, and their window rows have no number of steps. Without it Next
-	// returns the error, which names them.
-	Apart bool
+	// Unclear is called where it turns out at the end of the rows that the steps of some ranks
+	// (NotFound.Ranks), or of all, cannot be identified. It says whether the stream ends whole
+	// all the same: window rows of those ranks then have no number of steps, which says to whoever
+	// reads them that their steps are none. Else, and where it is nil, Next returns the error.
+	Unclear func(*step.NotFound) bool
 	// Leave are ranks whose rows pass as they are, without steps.
 	Leave []int32
 }

@@ -119,14 +119,14 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	case h.ClassRows(event.StepMarker) > 0:
 		return step.NVTX, "forward-step markers to find steps (--by nvtx): " + because, nil
 	case h.ClassRows(event.GraphLaunch) > 1 && h.StartOnly():
-		return "", "", &NotFound{
+		return "", "", &step.NotFound{
 			Msg:    "could not find inference steps: the graphs are pieces of the only forward step, the first after the profiler started",
 			Advice: "record several steps, or take each replay for one with --by graph",
 		}
 	case h.ClassRows(event.GraphLaunch) > 0:
 		return step.Graph, "graph launches to find steps (--by graph): " + because + ", and no forward-step markers", nil
 	}
-	none := &NotFound{
+	none := &step.NotFound{
 		Msg:    "could not find inference steps: no all-reduce kernels, no forward-step markers, no graph launches",
 		Advice: "profile with -t cuda,nvtx and the engine's own ranges on (TensorRT-LLM's always are), or name yours with --marker",
 	}
@@ -138,22 +138,6 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	}
 	return "", "", none
 }
-
-// NotFound is the error of a stream whose steps cannot be identified, though it is
-// whole: an analysis may do without them.
-type NotFound struct {
-	Msg, Advice string // as in event.Error
-	// Ranks are those whose steps cannot be identified where others have steps by
-	// their forward-step markers: an analysis may do without these alone. nil: none
-	// of the stream's steps are known.
-	Ranks []int32
-}
-
-// Error says what the stream lacks.
-func (e *NotFound) Error() string { return e.Msg }
-
-// Hint tells what to do about it.
-func (e *NotFound) Hint() string { return e.Advice }
 
 // planOf returns the plan of a rank, and what is to be said of it: one without
 // all-reduce kernels, in a run that has them, is a stage of a pipeline. Its steps

@@ -385,16 +385,19 @@ func TestApart(t *testing.T) {
 		}
 		return all
 	}
-	none := new(NotFound)
+	none := new(step.NotFound)
 	if _, _, err := found(t, rows(true), Options{By: step.Allreduce}); !errors.As(err, &none) || !slices.Equal(none.Ranks, []int32{1}) {
 		t.Fatalf("%v, of ranks %v", err, none.Ranks)
 	}
-	if _, _, err := found(t, rows(false), Options{By: step.Allreduce, Apart: true}); !errors.As(err, &none) || none.Ranks != nil {
+	if _, _, err := found(t, rows(false), Options{By: step.Allreduce, Unclear: func(n *step.NotFound) bool { return n.Ranks != nil }}); !errors.As(err, &none) || none.Ranks != nil {
 		t.Errorf("without markers %v, of ranks %v", err, none.Ranks)
 	}
-	for _, opt := range []Options{{By: step.Allreduce, Apart: true}, {By: step.Allreduce, Leave: []int32{1}}} {
-		var warnings []string
-		opt.Warn = func(s string) { warnings = append(warnings, s) }
+	for _, opt := range []Options{{By: step.Allreduce}, {By: step.Allreduce, Leave: []int32{1}}} {
+		said := false
+		opt.Unclear = func(n *step.NotFound) bool {
+			said = slices.Equal(n.Ranks, []int32{1})
+			return said
+		}
 		in := rows(true)
 		it, err := New(eventtest.Source(eventtest.Header(in), in, 100), opt)
 		if err != nil {
@@ -418,8 +421,8 @@ func TestApart(t *testing.T) {
 		if steps[0] != 30 || windows[0] != 1 || others != 30*14 {
 			t.Errorf("%d and %d steps, %d and %d windows, %d rows of rank 1", steps[0], steps[1], windows[0], windows[1], others)
 		}
-		if said := slices.ContainsFunc(warnings, func(s string) bool { return strings.HasSuffix(s, LeftOut) }); said != opt.Apart || windows[1] != b2i(said) || !said && steps[1] > 0 {
-			t.Errorf("%d steps of rank 1, %d windows, warnings %q", steps[1], windows[1], warnings)
+		if said == (opt.Leave != nil) || windows[1] != b2i(said) || !said && steps[1] > 0 {
+			t.Errorf("%d steps of rank 1, %d windows, said %v", steps[1], windows[1], said)
 		}
 	}
 }

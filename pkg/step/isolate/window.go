@@ -71,7 +71,7 @@ func (it *Isolator) addWindows() error {
 	}
 	slices.SortFunc(it.ranks, func(a, b *rank) int { return cmp.Compare(a.id, b.id) })
 	var ends []*ended
-	var unclear []*NotFound
+	var none *step.NotFound
 	marked := false
 	for _, r := range it.ranks {
 		if r.steps == 0 {
@@ -82,52 +82,33 @@ func (it *Isolator) addWindows() error {
 		}
 		e := newEnded(r)
 		ends = append(ends, e)
-		if none := e.check(); none != nil {
-			e.unclear = true
-			unclear = append(unclear, none)
-		} else {
+		switch one := e.check(); {
+		case one == nil:
 			marked = marked || r.markers.ids > 0
+		case none == nil:
+			e.unclear, none = true, one
+		default:
+			e.unclear = true
+			none.Ranks, none.Msg = append(none.Ranks, one.Ranks...), none.Msg+"; "+one.Msg
 		}
 	}
-	none := it.leaveOut(unclear, marked)
-	b := it.pool.get()
-	it.ready = append(it.ready, b)
-	for _, e := range ends {
-		e.addWindow(b, none == nil && !e.unclear)
+	if none != nil && !marked {
+		none.Ranks = nil
 	}
-	switch {
-	case none == nil:
-		it.checkUnlike(ends)
-		return nil
-	case it.opt.Unclear == nil:
+	if none != nil && (it.opt.Unclear == nil || !it.opt.Unclear(none)) {
 		return none
 	}
-	it.opt.Unclear(none)
+	b := it.pool.get()
+	it.ready = append(it.ready, b)
+	all := none != nil && none.Ranks == nil
+	for _, e := range ends {
+		e.addWindow(b, !all && !e.unclear)
+	}
+	if !all {
+		it.checkUnlike(ends)
+	}
 	return nil
 }
-
-// leaveOut warns of ranks whose steps cannot be identified. It fails where they may not be
-// left out, or no other rank has steps by its markers.
-func (it *Isolator) leaveOut(unclear []*NotFound, marked bool) (none *NotFound) {
-	for _, one := range unclear {
-		switch {
-		case !marked:
-			none = unclear[0]
-			none.Ranks = nil
-		case it.opt.Apart:
-			it.opt.Warn(one.Msg + LeftOut)
-		case none == nil:
-			none = one
-		default:
-			none.Ranks = append(none.Ranks, one.Ranks...)
-			none.Msg += "; " + one.Msg
-		}
-	}
-	return none
-}
-
-// LeftOut goes on after why a rank's steps cannot be identified where those of others can.
-const LeftOut = ": figures of steps are those of the other ranks"
 
 // inVain says what was looked for in vain.
 var inVain = map[string]string{
