@@ -15,14 +15,6 @@ type Steps struct {
 	reader spill.PackedReader[packedStep, *packedStep]
 }
 
-// StepsOf returns some steps.
-func StepsOf(all []Step) (s Steps) {
-	for _, one := range all {
-		s.append(one)
-	}
-	return s
-}
-
 // Len returns the number of steps.
 func (s *Steps) Len() int { return s.list.Len() }
 

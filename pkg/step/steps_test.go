@@ -43,3 +43,11 @@ func TestStepsPacked(t *testing.T) {
 		}
 	}
 }
+
+// StepsOf returns some steps.
+func StepsOf(all []Step) (s Steps) {
+	for _, one := range all {
+		s.append(one)
+	}
+	return s
+}

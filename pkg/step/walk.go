@@ -137,8 +137,8 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 			if w.Unclear && !w.unclear {
 				return &NotFound{
 					Isolated: true,
-					Msg:    fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
-					Advice: "isolate says why; verdict FILE and gaps FILE, without isolate and phase before them, answer for the whole trace",
+					Msg:      fmt.Sprintf("the steps of rank %d cannot be identified without forward-step markers", w.Rank),
+					Advice:   "isolate says why; verdict FILE and gaps FILE, without isolate and phase before them, answer for the whole trace",
 				}
 			}
 			i++

@@ -48,9 +48,9 @@ type reader struct {
 	journal
 
 	stdin   io.Reader
-	input   *keptInput        // standard input that may have to be read again, nil where not
-	noSteps bool              // none could be identified
-	leave   []int32           // ranks of which that is so, in an analysis that must know it before it begins
+	input   *keptInput     // standard input that may have to be read again, nil where not
+	noSteps bool           // none could be identified
+	leave   []int32        // ranks of which that is so, in an analysis that must know it before it begins
 	unclear *step.NotFound // why there are no steps, where that turns out at the end; nil where there are
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
@@ -41,19 +40,8 @@ func (e *ended) checkWindow() {
 	case e.segment < 0:
 		e.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included", e.id, all, step.MinSteps)
 	case !stat.MostOf(n, all):
-		longest := int64(0) // of the pauses that were recorded
-		for i := 1; i < len(e.segments); i++ {
-			from, to := e.segments[i-1].end, e.segments[i].start
-			if !slices.ContainsFunc(e.lost, func(u [2]int64) bool { return from < u[1] && u[0] < to }) {
-				longest = max(longest, to-from)
-			}
-		}
-		why := "unrecorded time splits them into %d segments"
-		if longest > 0 {
-			why = fmt.Sprintf("pauses of up to %s split them into %%d segments; to treat pauses as stalls: --segment-gap %v",
-				shown(longest), (2 * time.Duration(longest)).Truncate(time.Millisecond))
-		}
-		e.warn("only %d of %d steps of rank %d are analysed: "+why, n, all, e.id, len(e.segments))
+		e.warn("only %d of %d steps of rank %d are analysed: pauses or unrecorded time split them into %d segments; "+
+			"--segment-gap says how long a pause is that does", n, all, e.id, len(e.segments))
 	}
 }
 

@@ -86,11 +86,6 @@ func (r replayed) settleEager() {
 	case e.name != "" && forward && e.onset.start > r.step.start:
 		r.endStep(e.onset.start, e.onset.start)
 		r.setStep(e.onset, e.name)
-		r.out.each(r.step.at, func(b *event.Batch, i int) {
-			if row, k := r.out.at(r.step.at), r.step.at.row; b.Start.Values[i] == e.onset.start && !row.LaunchStart.Valid.Get(k) {
-				copyLaunch(row, k, b, i)
-			}
-		})
 	}
 	e.name, e.first = "", false
 }

@@ -10,7 +10,6 @@ type rule struct {
 	begins []bool // of each token, whether a step begins where it lies before a collective
 	groups int    // whole steps that it was learned from
 	single bool   // each replay of a graph is a step
-	silent bool   // there was no evidence there
 	why    string // what was not clear where the rule was learned, "" for nothing
 }
 
@@ -22,7 +21,6 @@ type learner struct {
 	retry int    // the number of rows at which to try
 	run   run
 	rule  *rule // what was found when it was last tried
-	whole int   // replays that begin with an embedding: each is a forward pass
 }
 
 // learns says whether the steps of the rank have to be learned before its next
@@ -83,7 +81,6 @@ func (s *structure) read(b *event.Batch, k int) {
 		if !ok || b.Device.Values[k] != s.device || !s.context.begun(launch) {
 			return
 		}
-		l.whole += b2n(kind == event.Kernel && isEmbedding(string(b.Name.Get(k))))
 	case !s.isUnit(b, k):
 		s.between(b, k)
 		return
@@ -97,11 +94,7 @@ func (r *rank) learned() (err error) {
 	l := r.learner
 	if u := l.rule; !r.marked && l.run.units > 0 {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
-			u.single = u.why != ""
-			switch {
-			case u.silent && float64(l.whole) >= minCover*float64(l.run.units):
-				u.why = ""
-			case u.why != "":
+			if u.single = u.why != ""; u.single {
 				u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
 			}
 		}

@@ -55,14 +55,7 @@ func (m *markers) add(start, end, number int64, text string) (id int64, fresh bo
 // around returns the range around time t, of several the one that starts last,
 // nil where there is none.
 func (m *markers) around(t int64) *markerRange {
-	n := len(m.ranges)
-	i := n - 1
-	// Fast path: launches come mostly during one of the last few ranges.
-	for ; i >= 0 && i > n-4 && m.ranges[i].start > t; i-- {
-	}
-	if i >= 0 && m.ranges[i].start > t {
-		i = sort.Search(i, func(k int) bool { return m.ranges[k].start > t }) - 1
-	}
+	i := sort.Search(len(m.ranges), func(k int) bool { return m.ranges[k].start > t }) - 1
 	for ; i >= 0 && m.ranges[i].maxEnd > t; i-- {
 		if m.ranges[i].end > t {
 			return &m.ranges[i]

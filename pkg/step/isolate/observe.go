@@ -161,22 +161,3 @@ func (r *rank) retract() {
 	r.segments = r.segments[:len(r.segments)-1]
 	r.open, r.limit, r.doubts = false, never, doubts{}
 }
-
-// launchColumns are those that describe a launch.
-const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
-
-// copyLaunch gives a step row the launch of its first GPU row.
-func copyLaunch(dst *event.Batch, to int, src *event.Batch, k int) {
-	if dst.Columns&launchColumns != launchColumns {
-		return
-	}
-	columns := func(b *event.Batch) [3]*event.Ints[int64] {
-		return [3]*event.Ints[int64]{&b.LaunchStart, &b.LaunchEnd, &b.LaunchThread}
-	}
-	all := columns(dst)
-	for i, c := range columns(src) {
-		if v, ok := c.Get(k); ok {
-			all[i].Set(to, v)
-		}
-	}
-}

@@ -157,7 +157,7 @@ func fitOf(at, symbols []int32, r step.Repeat) *fit {
 // kind stands that each repetition has once.
 func (s *run) rule(all []token) *rule {
 	e := s.evidence(all)
-	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
+	u := &rule{}
 	best, rival := s.best(&e, all)
 	if best == nil {
 		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
@@ -171,14 +171,10 @@ func (s *run) rule(all []token) *rule {
 	u.groups = max(0, len(at)-1)
 	clear := u.beginAt(at, s.places)
 	switch {
-	case best.score < 0 && len(kinds) < 2 || len(kinds) == 0:
-		u.why = "no once-per-step work recurs with the period"
 	case rival != nil:
 		u.why = fmt.Sprintf("a period of %d of them fits as well as one of %d", int(s.units)/len(rival.at), int(s.units)/len(best.at))
-	case !onset:
+	case best.score < 0 && len(kinds) < 2, !onset, !clear:
 		u.why = "it is not clear which once-per-step work comes first"
-	case !clear:
-		u.why = "the work that begins a step also occurs inside steps"
 	}
 	return u
 }

@@ -265,7 +265,6 @@ func (r *rank) begin(k int, s openStep, name string) {
 		r.segments = append(r.segments, segment{start: s.start, end: s.end})
 	}
 	r.setStep(s, name)
-	copyLaunch(r.out.at(r.step.at), r.step.at.row, r.in, k)
 }
 
 // setStep makes s the open step, with its row in the output.

@@ -78,8 +78,7 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// A window of the last of several recordings is not one that pauses make short: a
-// --segment-gap of twice their length would not help, and could be below the default.
+// The window of several recordings is the last one, and a warning says so.
 func TestUnrecordedWindow(t *testing.T) {
 	const apart = 1_000_000
 	rows := marked(0, 20, apart, event.Allreduce)
@@ -91,7 +90,7 @@ func TestUnrecordedWindow(t *testing.T) {
 	}}
 	var said []string
 	_, w := stepsOf(t, h, rows, Options{By: step.NVTX, Log: func(s string) { said = append(said, s) }}, 0)
-	want := "only 6 of 18 steps of rank 0 are analysed: unrecorded time splits them into 2 segments"
+	want := "only 6 of 18 steps of rank 0 are analysed: pauses or unrecorded time split them into 2 segments; --segment-gap says how long a pause is that does"
 	if w.Segment != 1 || len(said) != 1 || said[0] != want {
 		t.Errorf("window %+v, said %q, want %q", w, said, want)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -139,29 +138,18 @@ func (e *ended) addWindow(b *event.Batch, identified bool) {
 	}
 }
 
-// checkUnlike warns where the steps of some ranks are as long as several of others, as those of
-// two engines or of prefill and decode processes are: what is said of a step is of neither.
+// checkUnlike warns where the steps of one rank take so much longer than those of another, as those
+// of two engines or of prefill and decode processes do: what is said of a step is of neither.
 func (it *Isolator) checkUnlike(ends []*ended) {
-	ends = slices.DeleteFunc(ends, func(e *ended) bool { return e.segment < 0 })
 	pace := func(e *ended) int64 { return (e.end - e.start) / int64(len(e.inWindow())) }
-	slices.SortFunc(ends, func(a, b *ended) int { return cmp.Compare(pace(a), pace(b)) })
-	at, most := 0, unlike
-	for k := 1; k < len(ends); k++ {
-		if ratio := float64(pace(ends[k])) / float64(max(1, pace(ends[k-1]))); ratio > most {
-			at, most = k, ratio
-		}
-	}
-	if at == 0 {
+	by := func(a, b *ended) int { return cmp.Compare(pace(a), pace(b)) }
+	ends = slices.DeleteFunc(ends, func(e *ended) bool { return e.segment < 0 })
+	if len(ends) == 0 {
 		return
 	}
-	named := func(list []*ended) string {
-		var numbers []int
-		for _, e := range list {
-			numbers = append(numbers, int(e.id))
-		}
-		slices.Sort(numbers)
-		return report.Numbered(numbers)
+	short, long := slices.MinFunc(ends, by), slices.MaxFunc(ends, by)
+	if float64(pace(long)) > unlike*float64(pace(short)) {
+		it.opt.Warn(fmt.Sprintf("steps take %s on rank %d and %s on rank %d: figures per step are means of unlike steps; --rank chooses ranks",
+			shown(pace(short)), short.id, shown(pace(long)), long.id))
 	}
-	it.opt.Warn(fmt.Sprintf("steps take up to %s on rank%s, and %s or more on rank%s: figures per step are means of unlike steps; --rank chooses ranks",
-		shown(pace(ends[at-1])), named(ends[:at]), shown(pace(ends[at])), named(ends[at:])))
 }

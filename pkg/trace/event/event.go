@@ -32,9 +32,8 @@
 // along (Foreign).
 //
 // Step rows hold in name the forward-step marker that the step was launched
-// under ("step" where there was none) and in launch_start, launch_end and
-// launch_thread the call that launched its first GPU row, so that a stage need
-// not look ahead for them. Their start and end are the extent of the step; its
+// under ("step" where there was none), so that a stage need not look ahead for
+// it. Their start and end are the extent of the step; its
 // period ends at the next step of its segment. The window row of a rank spans
 // its benchmark window; size is the common size, step the number of steps and
 // segment the number of the benchmark segment, null where there is none. All three are
