@@ -35,9 +35,8 @@ const (
 	maxTable = 1 << 24
 	// minRun is how long a run has to be to be a candidate, in tenths of its lag.
 	minRun = 8
-	// How many lags are tried: the shortest, and those with the best runs.
-	mostShortest = 12
-	mostLongest  = 4
+	// maxTried is how many lags are tried, those with the best runs.
+	maxTried = 16
 	// Enough is the share of the best alignment's score that a shorter unit needs.
 	Enough = 0.9
 )

@@ -29,12 +29,10 @@ const (
 	maxHeld = 1 << 18
 	// minGroups is how many steps must have been seen to decide before the end of the rows.
 	minGroups = 24
-	// maxMarkers is how many marker ranges of a rank are remembered at least, an eighth more at
-	// most. A launch waits in a queue of some thousand at most, so the range that it was made in is
-	// among them.
-	maxMarkers = 1 << 14
-	// maxHostEvents is how many waits and copies are: more than fit into the queue of a GPU.
-	maxHostEvents = 1 << 12
+	// maxQueued is how many marker ranges of a rank are remembered at least, an eighth more at
+	// most, and how many waits and copies. A launch waits in a queue of some thousand at most, so the
+	// range that it was made in is among them.
+	maxQueued = 1 << 14
 	// maxReplays is how many graph replays may begin between the first and the last GPU row of
 	// one.
 	maxReplays = 8

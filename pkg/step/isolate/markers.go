@@ -29,8 +29,8 @@ type markers struct {
 // add appends a range, which starts no earlier than those before it, and returns
 // its id and whether that is a new one.
 func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
-	if n := len(m.ranges); n >= maxMarkers+maxMarkers/8 {
-		m.ranges = slices.Delete(m.ranges, 0, n-maxMarkers) // with their texts
+	if n := len(m.ranges); n >= maxQueued+maxQueued/8 {
+		m.ranges = slices.Delete(m.ranges, 0, n-maxQueued) // with their texts
 	}
 	id, first, fresh := m.ids, start, true
 	if number != noNumber {

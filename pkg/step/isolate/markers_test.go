@@ -8,11 +8,11 @@ import (
 
 // However many markers come, the last ones are remembered.
 func TestMarkersForgotten(t *testing.T) {
-	const waiting = maxMarkers / 2 // launches
+	const waiting = maxQueued / 2 // launches
 	var m markers
-	for k := range int64(3 * maxMarkers) {
+	for k := range int64(3 * maxQueued) {
 		m.add(1e6*k, 1e6*k+900_000, k, "step")
-		if n := len(m.ranges); n > maxMarkers*9/8 {
+		if n := len(m.ranges); n > maxQueued*9/8 {
 			t.Fatalf("%d markers are remembered", n)
 		}
 		if k < waiting {

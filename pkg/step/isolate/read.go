@@ -122,8 +122,8 @@ func (c *context) host(b *event.Batch, k int) {
 	if e.token < 0 || e.start < c.launch {
 		return // it runs later than the collective launched after it
 	}
-	if len(c.hosts) == maxHostEvents {
-		c.hosts = slices.Delete(c.hosts, 0, maxHostEvents/2)
+	if len(c.hosts) == maxQueued {
+		c.hosts = slices.Delete(c.hosts, 0, maxQueued/2)
 	}
 	i := len(c.hosts)
 	for ; i > 0 && e.start < c.hosts[i-1].start; i-- {
