@@ -33,10 +33,9 @@ const (
 	// maxTable bounds the work of one alignment, in cells: of longer sequences only the
 	// first part is aligned.
 	maxTable = 1 << 24
-	// minRun is how long a run has to be to be a candidate, in tenths of its lag.
-	minRun = 8
 	// maxTried is how many lags are tried, those with the best runs.
 	maxTried = 16
-	// Enough is the share of the best alignment's score that a shorter unit needs.
+	// Enough is the share of the best alignment's score that a shorter unit needs, and of its lag
+	// that a run needs to be a candidate.
 	Enough = 0.9
 )

@@ -50,7 +50,7 @@ func BestRepeat(s []int32, lag int) Repeat {
 func RepeatCandidates(s []int32) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
-		if r := BestRepeat(s, lag); 10*r.Score >= minRun*lag {
+		if r := BestRepeat(s, lag); float64(r.Score) >= Enough*float64(lag) {
 			runs = append(runs, r)
 		}
 	}
