@@ -33,8 +33,9 @@ const (
 	// maxTable bounds the work of one alignment, in cells: of longer sequences only the
 	// first part is aligned.
 	maxTable = 1 << 24
-	// maxTried is how many lags are tried, those with the best runs.
-	maxTried = 16
+	// How many lags are tried: the shortest, and those with the best runs.
+	mostShortest = 12
+	mostLongest  = 4
 	// Enough is the share of the best alignment's score that a shorter unit needs, and of its lag
 	// that a run needs to be a candidate.
 	Enough = 0.9

@@ -46,7 +46,7 @@ func BestRepeat(s []int32, lag int) Repeat {
 	return best
 }
 
-// RepeatCandidates returns the best runs of the lags that may be that of the unit, the shortest first.
+// RepeatCandidates returns the runs of the lags that may be that of the unit, the shortest first.
 func RepeatCandidates(s []int32) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
@@ -54,8 +54,12 @@ func RepeatCandidates(s []int32) []Repeat {
 			runs = append(runs, r)
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b Repeat) int { return cmp.Compare(b.Score+b.Lag, a.Score+a.Lag) })
-	runs = runs[:min(len(runs), maxTried)]
+	if len(runs) <= mostShortest+mostLongest {
+		return runs
+	}
+	rest := runs[mostShortest:]
+	slices.SortStableFunc(rest, func(a, b Repeat) int { return cmp.Compare(b.Score+b.Lag, a.Score+a.Lag) })
+	runs = runs[:mostShortest+mostLongest]
 	slices.SortFunc(runs, func(a, b Repeat) int { return cmp.Compare(a.Lag, b.Lag) })
 	return runs
 }

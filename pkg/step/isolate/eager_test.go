@@ -33,6 +33,17 @@ func replays(steps int, extra func(step int) int) (rows []eventtest.Row) {
 	return rows
 }
 
+// Where each replay begins with an embedding, each is a step for certain.
+func TestWholeReplays(t *testing.T) {
+	rows := replays(30, func(int) int { return 0 })
+	for n := 0; n < 30; n++ {
+		rows[45*n].Name = "vectorized_gather_kernel"
+	}
+	if _, warnings, err := found(t, rows, Options{By: step.Graph}); err != nil || len(warnings) > 0 {
+		t.Errorf("%v %q", err, warnings)
+	}
+}
+
 // Steps by graph of which more than one in twenty has no marker are told.
 func TestMarkersBesideReplays(t *testing.T) {
 	for without, want := range map[int]int{0: 0, 1: 1, 2: 1} {

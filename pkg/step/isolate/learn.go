@@ -10,6 +10,7 @@ type rule struct {
 	begins []bool // of each token, whether a step begins where it lies before a collective
 	groups int    // whole steps that it was learned from
 	single bool   // each replay of a graph is a step
+	silent bool   // there was no evidence there
 	why    string // what was not clear where the rule was learned, "" for nothing
 }
 
@@ -21,6 +22,7 @@ type learner struct {
 	retry int    // the number of rows at which to try
 	run   run
 	rule  *rule // what was found when it was last tried
+	whole int   // replays that begin with an embedding: each is a forward pass
 }
 
 // learns says whether the steps of the rank have to be learned before its next
@@ -81,6 +83,7 @@ func (s *structure) read(b *event.Batch, k int) {
 		if !ok || b.Device.Values[k] != s.device || !s.context.begun(launch) {
 			return
 		}
+		l.whole += b2n(kind == event.Kernel && isEmbedding(string(b.Name.Get(k))))
 	case !s.isUnit(b, k):
 		s.between(b, k)
 		return
@@ -94,7 +97,11 @@ func (r *rank) learned() (err error) {
 	l := r.learner
 	if u := l.rule; !r.marked && l.run.units > 0 {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
-			if u.single = u.why != ""; u.single {
+			u.single = u.why != ""
+			switch {
+			case u.silent && float64(l.whole) >= minCover*float64(l.run.units):
+				u.why = ""
+			case u.why != "":
 				u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"
 			}
 		}

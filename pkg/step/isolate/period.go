@@ -157,7 +157,7 @@ func fitOf(at, symbols []int32, r step.Repeat) *fit {
 // kind stands that each repetition has once.
 func (s *run) rule(all []token) *rule {
 	e := s.evidence(all)
-	u := &rule{}
+	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
 	best, rival := s.best(&e, all)
 	if best == nil {
 		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
