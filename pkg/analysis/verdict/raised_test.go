@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/analysis/collective"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 )
 
@@ -46,18 +47,28 @@ func TestRaised(t *testing.T) {
 	}
 }
 
-// Waits in collectives of which the cause was not recorded leave a verdict as it is, and are said where a
-// late host as their cause would make it another.
+// Waits in collectives of which the cause was not recorded, and collectives without a match, leave a verdict as it
+// is, and are said where a late host as their cause would make it another.
 func TestWaitUnknown(t *testing.T) {
-	for wait, unknown := range map[float64]bool{0.2: false, 0.5: true} {
+	for _, test := range []struct {
+		wait      float64
+		host      bool  // the cause of waits is known: none is a host
+		unmatched int64 // of 300 kernels that take 0.6 of the time
+		unknown   bool
+	}{{0.2, false, 0, false}, {0.5, false, 0, true}, {0.5, true, 0, false}, {0.1, true, 20, false}, {0.1, true, 200, true}} {
 		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 1, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
-		for name, v := range map[string]float64{metric.GPUIdle: 0.05, metric.Launch: 0, metric.GPUUtilization: 0.95, metric.CollectiveWait: wait} {
+		res.Run.Collectives = &metric.Collectives{Matched: (300 - test.unmatched) / 2, Unmatched: test.unmatched, Coverage: collective.Coverage{Recorded: 2}}
+		rows := map[string]float64{metric.GPUIdle: 0.05, metric.Launch: 0, metric.GPUUtilization: 0.95, metric.CollectiveWait: test.wait, metric.Comm: 0.6 / 0.95}
+		if test.host {
+			rows[metric.HostWait] = 0
+		}
+		for name, v := range rows {
 			res.Rows = append(res.Rows, metric.Row{Scope: metric.Aggregate, Metric: name, Numerator: int64(v * 1e9), Denominator: 1e9, Applicable: true})
 		}
 		r := Decide(res, Defaults())
 		warned := strings.Contains(strings.Join(r.Warnings, " "), "if hosts are late there, the verdict would be YES")
-		if title := r.title().String(); r.Verdict != No || warned != unknown || strings.Contains(title, "the host does not hold") == unknown {
-			t.Errorf("wait %g: %s, %q", wait, title, r.Warnings)
+		if title := r.title().String(); r.Verdict != No || warned != test.unknown || strings.Contains(title, "the host does not hold") == test.unknown {
+			t.Errorf("%+v: %s, %q", test, title, r.Warnings)
 		}
 	}
 }

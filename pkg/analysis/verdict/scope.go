@@ -111,13 +111,19 @@ func (s *Scope) withWait(share float64) string {
 	return verdictOf(s.ifIdle(min(1, s.at(gpuIdle)+share)))
 }
 
-// waitUnknown is the share of time that GPUs wait in collectives for what was not recorded, or may wait
-// in them where few have a match, if a late host as its cause would make a NO a YES; else nil.
-func (s *Scope) waitUnknown(fewMatched bool) (share *float64) {
-	if share = s.value[collectiveWait]; fewMatched && s.value[comm] != nil {
-		share = new(s.at(comm) * s.at(gpuUtilization))
+// waitUnknown is the share of time that GPUs wait in collectives for what was not recorded, or for late
+// hosts and in collectives without a match (which take a share of the time), if a late host as their cause
+// would make a NO a YES; else nil.
+func (s *Scope) waitUnknown(unmatched float64) (share *float64) {
+	switch share = s.value[collectiveWait]; {
+	case share == nil, s.value[hostWait] != nil && unmatched == 0:
+		return nil
+	case s.interval[hostWait] != nil: // by which waits count
+		share = new(s.interval[hostWait].Low + unmatched)
+	case s.value[hostWait] != nil:
+		share = &unmatched
 	}
-	if s.Verdict == Yes || share == nil || !fewMatched && s.value[hostWait] != nil || s.withWait(*share) != Yes {
+	if s.Verdict == Yes || s.withWait(*share) != Yes {
 		return nil
 	}
 	return share

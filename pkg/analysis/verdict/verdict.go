@@ -418,7 +418,7 @@ func (r *Report) warn() {
 	if c != nil && r.Reported.CollectiveWait != nil && c.Doubt() != "" {
 		say("%s", c.Doubt())
 	}
-	if r.fewMatched() {
+	if r.unmatched(&r.Scopes[0]) >= worthSaying {
 		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
 	}
 	if s, share := r.waitUnknown(); s != nil {
@@ -445,18 +445,24 @@ func (r *Report) warn() {
 	}
 }
 
-// fewMatched reports whether most collectives have no match on another rank, though all were recorded.
-func (r *Report) fewMatched() bool {
+// unmatched is about what share of the time of a scope collectives take that have no match on another
+// rank, though all were recorded: by their number.
+func (r *Report) unmatched(s *Scope) float64 {
 	c := r.Collectives
-	return c != nil && !c.Estimated && c.Unmatched > c.Matched
+	if c == nil || c.Estimated || c.Unmatched == 0 || s.value[comm] == nil {
+		return 0
+	}
+	kernels := c.Unmatched + c.Matched*int64(c.Recorded)
+	return float64(c.Unmatched) / float64(kernels) * s.at(comm) * s.at(gpuUtilization)
 }
 
 // waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives,
 // and their share of its time.
 func (r *Report) waitUnknown() (*Scope, *float64) {
 	for i := range r.Scopes {
-		if share := r.Scopes[i].waitUnknown(r.fewMatched()); r.Verdict == No && share != nil {
-			return &r.Scopes[i], share
+		s := &r.Scopes[i]
+		if share := s.waitUnknown(r.unmatched(s)); r.Verdict == No && share != nil {
+			return s, share
 		}
 	}
 	return nil, nil
