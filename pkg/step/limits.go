@@ -26,8 +26,6 @@ const (
 )
 
 const (
-	// maxLag is the longest unit that is looked for; it bounds the work of the search.
-	maxLag = 1024
 	// maxMissing is how many elements in a row may be missing from a repetition.
 	maxMissing = 4
 	// maxTable bounds the work of one alignment, in cells: of longer sequences only the

@@ -46,8 +46,9 @@ func BestRepeat(s []int32, lag int) Repeat {
 	return best
 }
 
-// RepeatCandidates returns the runs of the lags that may be that of the unit, the shortest first.
-func RepeatCandidates(s []int32) []Repeat {
+// RepeatCandidates returns the runs of the lags up to max that may be that of the unit, the
+// shortest first.
+func RepeatCandidates(s []int32, maxLag int) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
 		if r := BestRepeat(s, lag); float64(r.Score) >= Enough*float64(lag) {

@@ -17,7 +17,7 @@ func letters(text string) (s []int32) {
 // places are those of the unit.
 func TestAlign(t *testing.T) {
 	s := letters("xy" + "abcd" + "abd" + "abqcd" + "abcd" + "ebcd" + "abcd" + "z")
-	runs := RepeatCandidates(s)
+	runs := RepeatCandidates(s, 8)
 	if !slices.ContainsFunc(runs, func(r Repeat) bool { return r.Lag == 4 }) {
 		t.Fatalf("no candidate of lag 4: %+v", runs)
 	}

@@ -6,6 +6,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
+// maxLag is the longest unit that is looked for.
+const maxLag = 1024
+
 // findIn finds the unit of one step, nil where there is none.
 func findIn(symbols, classes []int32, roles Roles) *alignment {
 	var tried []*alignment
@@ -13,7 +16,7 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 	mixed := slices.ContainsFunc(classes, roles.mixes)
 	// What repeats without any mixer of the step is a part of a layer.
 	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
-	for _, r := range step.RepeatCandidates(symbols) {
+	for _, r := range step.RepeatCandidates(symbols, maxLag) {
 		a := &alignment{symbols: symbols, classes: classes}
 		at := r.Unit(a.symbols)
 		a.unit = slices.Clone(a.symbols[at : at+r.Lag])

@@ -18,6 +18,9 @@ const (
 	// counts of them may differ (SPEC 3 warns from 5 % on), and of the places of
 	// what begins steps that lie inside them: recordings lose rows.
 	maxStray = 0.02
+	// maxLag is the longest period, in collectives or replays before which there is evidence, and
+	// bounds the work of the search.
+	maxLag = 64
 	// maxScheduled is how many steps engines keep on the GPU while the host prepares more.
 	maxScheduled = 3
 )

@@ -85,7 +85,7 @@ func (s *run) fits(e *evidence, tokens []token) (all []fit) {
 			}
 		}
 		merge(symbols)
-		for _, r := range step.RepeatCandidates(symbols) {
+		for _, r := range step.RepeatCandidates(symbols, maxLag) {
 			if f := fitOf(at, symbols, r); f != nil {
 				f.weigh(e, s, tokens)
 				all = append(all, *f)
