@@ -10,7 +10,7 @@
 //
 // # How the unit is found
 //
-// By lag search and local alignment (package stat): the unit is that of the shortest lag
+// By lag search and local alignment (package step): the unit is that of the shortest lag
 // whose alignment scores nearly as much as the best one's, so that multiples of the layer
 // lose against it, unless two kinds of layers take turns: then only the pair of them
 // repeats. A unit without a mixer is none in a step that has mixers.
