@@ -15,6 +15,9 @@ const (
 	// togetherShare is the share of the collectives, in percent, that have to end together: of
 	// 20 steps that do by chance in a quarter, 14 are less likely than 1 in 10,000.
 	togetherShare = 70
+	// unmatchedPart, 10: from one in so many kernels without a match on it is said. Source: torn
+	// steps (SPEC 3).
+	unmatchedPart = 10
 	// minTogether is how many collectives two lanes have in common at least: of fewer nothing
 	// can be said.
 	minTogether = 4

@@ -225,6 +225,16 @@ func TestClocks(t *testing.T) {
 	check("clocks", []Lane{make(0, same, false), off})
 }
 
+// A tenth of the kernels without a match is said, a few are not.
+func TestDoubts(t *testing.T) {
+	for unmatched, want := range map[int64]string{0: "", 5: "", 104: "104 of 312 collective kernels have no match"} {
+		m := &Match{Groups: []Group{{Lanes: []int{0, 1}, Size: 2, Matched: 104, Unmatched: unmatched}}}
+		if all := strings.Join(m.Doubts(), " "); (all == "") != (want == "") || !strings.Contains(all, want) {
+			t.Errorf("%d without a match: %q", unmatched, all)
+		}
+	}
+}
+
 // How much was recorded does not depend on the order of the groups, which is that of the numbers
 // that the names of their collectives happen to have.
 func TestCoverageOrder(t *testing.T) {

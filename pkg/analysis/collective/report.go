@@ -55,6 +55,25 @@ func (m *Match) Coverage() Coverage {
 	return c
 }
 
+// Doubts are what is not known of waits, a sentence each: for lack of other GPUs, and where a tenth of the
+// kernels or more have no match on another one. A GPU in the middle of a pipeline is in one group with one
+// of its neighbours alone.
+func (m *Match) Doubts() (all []string) {
+	c, unmatched, kernels := m.Coverage(), int64(0), int64(0)
+	if text := c.Doubt(); text != "" {
+		all = append(all, text)
+	}
+	for g := range m.Groups {
+		group := &m.Groups[g]
+		unmatched += group.Unmatched
+		kernels += group.Unmatched + group.Matched*int64(len(group.Lanes))
+	}
+	if !c.Estimated && unmatched > 0 && unmatchedPart*unmatched >= kernels {
+		all = append(all, fmt.Sprintf("%d of %d collective kernels have no match on another rank: what they wait counts as GPU work", unmatched, kernels))
+	}
+	return all
+}
+
 // Doubt says what is not known of waits for lack of other GPUs, "" where all is known.
 func (c *Coverage) Doubt() string {
 	const estimate = "waits in collectives are estimated from the shortest one at the same place of a step, and their cause is unknown. Record all ranks at once"

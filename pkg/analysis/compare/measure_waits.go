@@ -58,9 +58,7 @@ func (p *profiler) divideWaits() {
 			}
 		}
 	})
-	if c := m.Coverage(); c.Doubt() != "" {
-		p.run.Warnings = append(p.run.Warnings, c.Doubt())
-	}
+	p.run.Warnings = append(p.run.Warnings, m.Doubts()...)
 }
 
 // addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.

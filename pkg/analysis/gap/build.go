@@ -123,8 +123,8 @@ func (c *Watch) warn(rep *Report, views []*view) {
 		add("graph replays recorded as a whole hide their collectives: ranks were compared in %d steps only", s.Steps)
 	}
 	if rep.Waits.text() != "" {
-		if cover := c.match.Coverage(); cover.Doubt() != "" {
-			add("%s", cover.Doubt())
+		for _, doubt := range c.match.Doubts() {
+			add("%s", doubt)
 		}
 	}
 	c.distrust(rep)

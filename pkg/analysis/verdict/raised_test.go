@@ -51,16 +51,19 @@ func TestRaised(t *testing.T) {
 // is, and are said where a late host as their cause would make it another.
 func TestWaitUnknown(t *testing.T) {
 	for _, test := range []struct {
-		wait      float64
-		host      bool  // the cause of waits is known: none is a host
-		unmatched int64 // of 300 kernels that take 0.6 of the time
+		wait      float64 // -1: nothing matched, and none is known
+		host      bool    // the cause of waits is known: none is a host
+		unmatched int64   // of 300 kernels that take 0.6 of the time
 		unknown   bool
-	}{{0.2, false, 0, false}, {0.5, false, 0, true}, {0.5, true, 0, false}, {0.1, true, 20, false}, {0.1, true, 200, true}} {
+	}{{0.2, false, 0, false}, {0.5, false, 0, true}, {0.5, true, 0, false}, {0.1, true, 20, false}, {0.1, true, 200, true}, {-1, false, 300, true}} {
 		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 1, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
 		res.Run.Collectives = &metric.Collectives{Matched: (300 - test.unmatched) / 2, Unmatched: test.unmatched, Coverage: collective.Coverage{Recorded: 2}}
 		rows := map[string]float64{metric.GPUIdle: 0.05, metric.Launch: 0, metric.GPUUtilization: 0.95, metric.CollectiveWait: test.wait, metric.Comm: 0.6 / 0.95}
 		if test.host {
 			rows[metric.HostWait] = 0
+		}
+		if test.wait < 0 {
+			delete(rows, metric.CollectiveWait)
 		}
 		for name, v := range rows {
 			res.Rows = append(res.Rows, metric.Row{Scope: metric.Aggregate, Metric: name, Numerator: int64(v * 1e9), Denominator: 1e9, Applicable: true})

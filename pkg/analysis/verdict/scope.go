@@ -116,11 +116,11 @@ func (s *Scope) withWait(share float64) string {
 // would make a NO a YES; else nil.
 func (s *Scope) waitUnknown(unmatched float64) (share *float64) {
 	switch share = s.value[collectiveWait]; {
-	case share == nil, s.value[hostWait] != nil && unmatched == 0:
+	case unmatched == 0 && (share == nil || s.value[hostWait] != nil):
 		return nil
 	case s.interval[hostWait] != nil: // by which waits count
 		share = new(s.interval[hostWait].Low + unmatched)
-	case s.value[hostWait] != nil:
+	case share == nil, s.value[hostWait] != nil:
 		share = &unmatched
 	}
 	if s.Verdict == Yes || s.withWait(*share) != Yes {
