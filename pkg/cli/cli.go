@@ -87,8 +87,8 @@ type Call struct {
 	Name string
 	// Context ends the programs that the call starts.
 	Context context.Context
-	Stdin   io.Reader
-	Stdout  io.Writer
+	Stdin   io.Reader // read where no file is named, or "-" is
+	Stdout  io.Writer // the output, unless -o names a file
 	Stderr  io.Writer
 	// Files are the arguments that are no flags.
 	Files []string
@@ -146,8 +146,8 @@ func LimitMemory(size int64) { debug.SetMemoryLimit(size + int64(len(ballast))) 
 // Upstream is the error that the filter before this one in a pipe failed, which has said
 // why: it is one line, without a hint, and no line at all where Quiet.
 type Upstream struct {
-	Err   error
-	Quiet bool // a filter after this one will notice, too
+	Err   error // in its words
+	Quiet bool  // a filter after this one will notice, too
 }
 
 // Error is the text of the error that it holds.

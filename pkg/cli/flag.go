@@ -41,9 +41,9 @@ type FileUse int
 
 // What a command does with a file. Arguments that are no flags are read.
 const (
-	NoFile FileUse = iota
-	Reads
-	Writes
+	NoFile FileUse = iota // the flag names no file
+	Reads                 // it must be there
+	Writes                // it must not be an input; it appears whole or not at all
 )
 
 // Flags that every command has.

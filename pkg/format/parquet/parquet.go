@@ -55,10 +55,10 @@ type Type int
 // The types, those of whole numbers by the width that they are stored with. All travel as int64,
 // Bool as 0 and 1; Uint64 and Float64 travel as the bit pattern. Text is UTF-8, Bytes is anything.
 const (
-	Bool Type = iota
-	Int32
-	Int64
-	Uint32
+	Bool   Type = iota
+	Int32       // signed
+	Int64       // signed
+	Uint32      // zero-extended
 	Uint64
 	Float64
 	Text

@@ -76,28 +76,28 @@ package cudaname
 
 // The class of an API call.
 const (
-	Launch      = "launch"
-	GraphLaunch = "graph_launch"
-	Sync        = "sync"
-	MemOp       = "memop"
-	Alloc       = "alloc"
+	Launch      = "launch"       // of kernels
+	GraphLaunch = "graph_launch" // of whole graphs
+	Sync        = "sync"         // blocks the calling thread until the GPU is done
+	MemOp       = "memop"        // copy or memset, blocking or not
+	Alloc       = "alloc"        // memory, streams, events and modules made and freed
 )
 
 // The class of a kernel.
 const (
-	AllReduce   = "allreduce"
-	Comm        = "comm"
-	Attention   = "attention"
-	GEMM        = "gemm"
-	MoE         = "moe"
-	Norm        = "norm"
-	RoPE        = "rope"
-	Activation  = "activation"
-	Quant       = "quant"
-	Sampling    = "sampling"
-	Elementwise = "elementwise"
-	Reduce      = "reduce"
-	Copy        = "copy"
+	AllReduce   = "allreduce"   // fused with other work, or not
+	Comm        = "comm"        // every other collective
+	Attention   = "attention"   // and what writes the KV cache
+	GEMM        = "gemm"        // matrix products, convolutions as such included
+	MoE         = "moe"         // experts: routing, permutation, grouped products
+	Norm        = "norm"        // RMS, layer, group and batch norm
+	RoPE        = "rope"        // rotary embeddings
+	Activation  = "activation"  // SiLU, GELU and the like
+	Quant       = "quant"       // quantisation and back
+	Sampling    = "sampling"    // from logits to tokens
+	Elementwise = "elementwise" // pointwise work, and fills
+	Reduce      = "reduce"      // reductions of no other class
+	Copy        = "copy"        // cat, gather, scatter, transpose, embedding
 )
 
 // Other is the class of a call or kernel that fits no other class.

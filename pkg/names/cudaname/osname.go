@@ -27,14 +27,14 @@ import (
 
 // The classes of calls of the operating system's libraries, besides [Other].
 const (
-	Lock   = "lock"
-	Wait   = "wait"
-	Join   = "join"
-	Sleep  = "sleep"
-	IO     = "io"
-	Driver = "driver"
-	Memory = "memory"
-	File   = "file"
+	Lock   = "lock"   // mutexes, reader-writer and spin locks
+	Wait   = "wait"   // condition variables, barriers, semaphores, futexes
+	Join   = "join"   // the end of a thread or process
+	Sleep  = "sleep"  // time
+	IO     = "io"     // poll, epoll, sockets, message queues
+	Driver = "driver" // ioctl
+	Memory = "memory" // mappings and the limit of the heap
+	File   = "file"   // files, and read and write of any descriptor
 )
 
 // OSClasses are all classes, in the order in which they are tried.

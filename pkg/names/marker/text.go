@@ -7,11 +7,11 @@ import (
 
 // The class of an NVTX range.
 const (
-	Step  = "step"
-	Prep  = "prep"
-	GIL   = "gil"
-	GC    = "gc"
-	Range = "range"
+	Step  = "step"  // a forward step
+	Prep  = "prep"  // preparation of a step's input: the text contains one of PrepNames
+	GIL   = "gil"   // waiting for the interpreter lock, or holding it
+	GC    = "gc"    // garbage collection
+	Range = "range" // every other range
 )
 
 // PrepNames returns what the text of a range contains that prepares a step's

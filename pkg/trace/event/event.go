@@ -93,16 +93,16 @@ type Kind int32
 
 // The kinds that we know; those of others follow them (AddKind).
 const (
-	Kernel   Kind = iota
-	Graph         // the replay of a whole graph, whose kernels are not recorded
-	Memcpy        // a copy by the GPU
-	Memset        // memory set by the GPU
-	API           // a call of the CUDA runtime or driver
-	Sync          // what the GPU side knows of a synchronisation
-	NVTX          // a range that the program marked
-	Overhead      // time the profiler itself took
-	Step          // a forward step, added by isolate
-	Window        // the benchmark window of a rank, added by isolate
+	Kernel   Kind = iota // a kernel; of a graph replay, too, where its kernels are recorded
+	Graph                // the replay of a whole graph, whose kernels are not recorded
+	Memcpy               // a copy by the GPU
+	Memset               // memory set by the GPU
+	API                  // a call of the CUDA runtime or driver
+	Sync                 // what the GPU side knows of a synchronisation
+	NVTX                 // a range that the program marked
+	Overhead             // time the profiler itself took
+	Step                 // a forward step, added by isolate
+	Window               // the benchmark window of a rank, added by isolate
 
 	// What the operating system knows of host threads, of recordings that have it.
 
@@ -145,28 +145,28 @@ type Class int32
 // The classes that we know; those of others follow them (AddClass).
 const (
 	// Of kernels.
-	Allreduce Class = iota
-	Comm            // every other collective
-	Attention
-	GEMM
-	MoE
-	Norm
-	RoPE
-	Activation
-	Quant
-	Sampling
-	Elementwise
-	Reduce
-	Copy
-	Other // of API calls, too
+	Allreduce   Class = iota
+	Comm              // every other collective
+	Attention         // attention in any form, and what writes its KV cache
+	GEMM              // matrix products
+	MoE               // experts: routing, permutation, grouped products
+	Norm              // normalisations, fused or not
+	RoPE              // rotary embeddings
+	Activation        // SiLU, GELU and the like
+	Quant             // quantisation and back
+	Sampling          // from logits to tokens
+	Elementwise       // pointwise work, and fills
+	Reduce            // reductions that are none of the above
+	Copy              // kernels that copy, gather or transpose; no rows of kind Memcpy
+	Other             // of API calls, too
 	// Of copies between host and device, where it is recorded what the host's memory is.
 	Pinned
-	Pageable
+	Pageable // memory that the driver copies by way of a buffer of its own
 	// Of API calls.
 	Launch
-	GraphLaunch
-	APISync // the calls that wait for the GPU
-	Memop
+	GraphLaunch // calls that launch a graph
+	APISync     // the calls that wait for the GPU
+	Memop       // copies and memsets, waiting or not
 	Alloc
 	// Of NVTX ranges.
 	StepMarker // a forward-step marker range
@@ -176,13 +176,13 @@ const (
 	Range      // any other NVTX range
 	// Of calls of the operating system's libraries; the rest is Other.
 	OSLock
-	OSWait
-	OSJoin
-	OSSleep
-	OSIO
-	OSDriver
-	OSMemory
-	OSFile
+	OSWait   // condition variables, barriers, semaphores, futexes
+	OSJoin   // the end of a thread or process
+	OSSleep  // time
+	OSIO     // poll, sockets, message queues
+	OSDriver // ioctl: the GPU driver, mostly
+	OSMemory // mappings and the heap
+	OSFile   // files, and read and write of any descriptor
 	// Of overheads.
 	ByProfiler // the profiler's own work
 	QueueFull  // a launch waits because the GPU's queue is full
@@ -191,11 +191,11 @@ const (
 	Interpreter // of Python
 	Torch       // PyTorch's own libraries
 	CUDALibrary // the CUDA runtime, the driver and the libraries above them
-	NCCL
-	JIT       // compilers of code for the GPU
-	Tokenizer // from text to tokens and back
-	Libc
-	OSKernel // the operating system's kernel
+	NCCL        // the library of collectives
+	JIT         // compilers of code for the GPU
+	Tokenizer   // from text to tokens and back
+	Libc        // the C library
+	OSKernel    // the operating system's kernel
 )
 
 // PythonSample is the name of rows of kind Sample whose stack is one of Python functions:
@@ -268,31 +268,31 @@ type Col uint
 
 // The columns.
 const (
-	ColKind Col = iota
-	ColStart
-	ColEnd
-	ColRank
-	ColDevice
-	ColStream
-	ColThread
-	ColName
-	ColClass
-	ColCorrelation
-	ColLaunchStart
-	ColLaunchEnd
-	ColLaunchThread
-	ColGraphNode
-	ColDomain
-	ColBytes
-	ColStep
-	ColSegment
-	ColSize
-	ColPhase
-	ColCtx
-	ColGen
-	ColCPU
-	ColStack
-	NumCols
+	ColKind         Col = iota // kind, one of Kinds
+	ColStart                   // start, ns
+	ColEnd                     // end, ns, not before start
+	ColRank                    // rank, null for processes without GPU work
+	ColDevice                  // device, null for host rows
+	ColStream                  // stream, null for host rows
+	ColThread                  // thread, null for GPU rows
+	ColName                    // name
+	ColClass                   // class, one of Classes
+	ColCorrelation             // correlation, within a process
+	ColLaunchStart             // launch_start, ns; null where the call was not recorded
+	ColLaunchEnd               // launch_end, as launch_start
+	ColLaunchThread            // launch_thread, as launch_start
+	ColGraphNode               // graph_node, null outside of graph replays
+	ColDomain                  // domain, of NVTX ranges
+	ColBytes                   // bytes, of copies
+	ColStep                    // step, null outside of steps; of window rows how many
+	ColSegment                 // segment, null outside of steps
+	ColSize                    // size, in collectives, of step and window rows
+	ColPhase                   // phase, one of Phases; null outside of steps
+	ColCtx                     // ctx, context requests; null where no marker says
+	ColGen                     // gen, generation requests; null where no marker says
+	ColCPU                     // cpu, of rows of kind Run
+	ColStack                   // stack, of Sample and Backtrace
+	NumCols                    // how many columns there are
 )
 
 // Type is the type of a column.
@@ -301,10 +301,10 @@ type Type int
 // The types: whole numbers of two widths, text, and text out of few values,
 // which a batch holds as codes.
 const (
-	Int32 Type = iota
-	Int64
-	Text
-	Enum
+	Int32 Type = iota // in batches as int32
+	Int64             // in batches as int64
+	Text              // in batches as Strings
+	Enum              // in batches as codes, in streams as text
 )
 
 // Field describes a column.
@@ -347,11 +347,11 @@ type Set uint32
 
 // The columns that each stage knows.
 const (
-	BaseCols  Set = 1<<ColStep - 1
-	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize
-	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen
-	HostCols  Set = 1 << ColCPU   // of streams with rows of kind Run
-	StackCols Set = 1 << ColStack // of streams with rows of the kinds Sample and Backtrace
+	BaseCols  Set = 1<<ColStep - 1                          // of nsys2arrow and torch2arrow
+	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize // that isolate adds
+	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen     // that phase adds
+	HostCols  Set = 1 << ColCPU                             // of streams with rows of kind Run
+	StackCols Set = 1 << ColStack                           // of streams with rows of the kinds Sample and Backtrace
 )
 
 // Has reports whether c is in the set.

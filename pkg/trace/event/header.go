@@ -197,8 +197,8 @@ type Extent struct {
 
 // Throttled counts the periods of a limit on CPU time, and those in which it stopped threads.
 type Throttled struct {
-	Periods int64 `json:"periods"`
-	Stopped int64 `json:"stopped"`
+	Periods int64 `json:"periods"` // while the report was recorded
+	Stopped int64 `json:"stopped"` // of Periods
 }
 
 // Isolation says how steps were isolated.

@@ -12,11 +12,11 @@ import (
 // Keys of the metadata in which the formats keep a Header, all but the columns:
 // the schema's name and version and the stage as they are, the rest as JSON.
 const (
-	KeySchema    = "hostbound.schema"
-	KeyVersion   = "hostbound.version"
-	KeyStage     = "hostbound.stage"
-	KeyReports   = "hostbound.reports"
-	KeyDomains   = "hostbound.domains"
+	KeySchema    = "hostbound.schema"    // SchemaName, or that of metric rows and tables
+	KeyVersion   = "hostbound.version"   // of the schema, a decimal number
+	KeyStage     = "hostbound.stage"     // Header.Stage
+	KeyReports   = "hostbound.reports"   // Header.Reports
+	KeyDomains   = "hostbound.domains"   // Header.Domains
 	KeyIsolation = "hostbound.isolation" // once steps were isolated
 	// KeyWarnings is for what filters warned of besides the reports' warnings.
 	// It is known at the end only: the seal of a stream has it, and the footer of

@@ -11,9 +11,9 @@ type PlainType int
 
 // The types of values that all formats have.
 const (
-	PlainText PlainType = iota
-	PlainInt
-	PlainFloat
+	PlainText  PlainType = iota // in Plain.Strings
+	PlainInt                    // in Plain.Ints
+	PlainFloat                  // in Plain.Ints, as math.Float64bits
 )
 
 // Plain is a Foreign in a form that all formats share, so that a column
