@@ -11,12 +11,12 @@ import (
 type Kind uint8
 
 const (
-	Name Kind = iota
-	Keyword
-	Number
-	String // a whole literal, or the literal parts of an f-string
-	Op     // operators, brackets, punctuation
-	End    // end of a statement
+	Name    Kind = iota // an identifier
+	Keyword             // a word of the language
+	Number              // a literal
+	String              // a whole literal, or the literal parts of an f-string
+	Op                  // operators, brackets, punctuation
+	End                 // end of a statement
 )
 
 // A Token is a piece of code. Comments and blanks are left out.

@@ -157,7 +157,7 @@ type DrillDown struct {
 }
 
 type (
-	Type       string
+	Type       string // of waste, as in data/types.toml
 	Severity   string // critical, high, medium, low
 	Confidence string // high, medium, low
 	Risk       string // none, low, medium, high
@@ -166,20 +166,20 @@ type (
 )
 
 const (
-	Sync          Type = "SYNC"
-	HostSync      Type = "HOST_SYNC"
-	CustomOp      Type = "CUSTOM_OP"
-	GraphBreak    Type = "GRAPH_BREAK"
-	Alloc         Type = "ALLOC"
-	Hoist         Type = "HOIST"
-	PyLoop        Type = "PYLOOP"
-	RedundantIter Type = "REDUNDANT_ITER"
-	DeadWork      Type = "DEAD_WORK"
-	Container     Type = "CONTAINER"
-	FuncCall      Type = "FUNCALL"
-	Comm          Type = "COMM"
-	GIL           Type = "GIL"
-	Serialize     Type = "SERIALIZE"
-	GC            Type = "GC"
-	Compute       Type = "COMPUTE"
+	Sync          Type = "SYNC"           // waits for the GPU, or copies from it
+	HostSync      Type = "HOST_SYNC"      // waits for the GPU once per layer
+	CustomOp      Type = "CUSTOM_OP"      // small tensor operations in a row, which one fused one would do
+	GraphBreak    Type = "GRAPH_BREAK"    // cannot be captured in a CUDA graph, or splits one
+	Alloc         Type = "ALLOC"          // makes a tensor, array or container each time
+	Hoist         Type = "HOIST"          // computes the same in each iteration or layer
+	PyLoop        Type = "PYLOOP"         // loops in Python over many items
+	RedundantIter Type = "REDUNDANT_ITER" // goes over what the function goes over elsewhere
+	DeadWork      Type = "DEAD_WORK"      // builds what is rarely used
+	Container     Type = "CONTAINER"      // works on dictionaries, lists, attributes and keys
+	FuncCall      Type = "FUNCALL"        // calls what does next to nothing
+	Comm          Type = "COMM"           // communicates between ranks from Python
+	GIL           Type = "GIL"            // waits for another thread
+	Serialize     Type = "SERIALIZE"      // turns objects into bytes, or back
+	GC            Type = "GC"             // runs or steers the garbage collector
+	Compute       Type = "COMPUTE"        // real work: no waste
 )

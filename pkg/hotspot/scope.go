@@ -9,12 +9,12 @@ import (
 
 // Scopes of lines.
 const (
-	PerRun    Scope = "per-run" // less often than steps
-	PerStep   Scope = "per-step"
-	PerLayer  Scope = "per-layer"
+	PerRun    Scope = "per-run"     // less often than steps
+	PerStep   Scope = "per-step"    // about once a step
+	PerLayer  Scope = "per-layer"   // about once a layer of a step
 	PerKernel Scope = "per-kernel"  // oftener than layers
 	PerItem   Scope = "per-request" // in a loop over requests or tokens
-	NoScope   Scope = "unknown"
+	NoScope   Scope = "unknown"     // how often per step is not known
 )
 
 // steps is what is known of the run.

@@ -29,8 +29,8 @@ type Handoff struct {
 	// Per rank-step, in us: idle time of all GPUs of a rank, the period, the median of
 	// what lies between two steps.
 	Idle   *float64 `json:"idle_us_per_step"`
-	Wall   *float64 `json:"wall_time_per_step_us"`
-	GapP50 *float64 `json:"inter_step_gap_p50_us"`
+	Wall   *float64 `json:"wall_time_per_step_us"` // the period
+	GapP50 *float64 `json:"inter_step_gap_p50_us"` // between two steps
 	// Kernels is how many kernels a rank-step runs, replayed ones included.
 	Kernels *float64 `json:"kernels_per_step"`
 	// KernelLevel is what is known of the kernels; gaps alone can tell, it is left out elsewhere.
@@ -46,13 +46,13 @@ type KernelLevel struct {
 	// Of the repeated layer: how many kernels it has, how often a step repeats it, and the time
 	// without a kernel in all of its repetitions in a step.
 	LayerKernels     *int     `json:"layer_kernels"`
-	LayerRepetitions *int     `json:"layer_repetitions"`
-	LayerGap         *float64 `json:"layer_gap_us_per_step"`
+	LayerRepetitions *int     `json:"layer_repetitions"`     // per step
+	LayerGap         *float64 `json:"layer_gap_us_per_step"` // in all of them together
 	// LongestGap is the longest time between two kernels of a stream.
 	LongestGap *float64 `json:"longest_gap_us"`
 	// Straggler is the rank that the others wait for, and for how long.
 	Straggler     *int32   `json:"straggler_rank"`
-	StragglerLate *float64 `json:"straggler_late_us_per_step"`
+	StragglerLate *float64 `json:"straggler_late_us_per_step"` // the mean
 }
 
 // Operation is an operation that takes longer, beyond the noise.

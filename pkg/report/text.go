@@ -13,10 +13,10 @@ type Tone int8
 
 // The tones.
 const (
-	Neutral Tone = iota
-	Good         // nothing to do here
-	Warn         // look at this
-	Bad          // this is what is wrong
+	Neutral Tone = iota // no judgement
+	Good                // nothing to do here
+	Warn                // look at this
+	Bad                 // this is what is wrong
 )
 
 // style is what a span is, beyond its tone.

@@ -21,9 +21,9 @@ import (
 
 // Repeat is where a sequence repeats with a lag.
 type Repeat struct {
-	Lag      int
+	Lag      int // in elements
 	From, To int // of the sequence
-	Score    int
+	Score    int // as Alignment.Score
 }
 
 // BestRepeat returns the best run of a lag.

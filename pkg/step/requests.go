@@ -10,9 +10,9 @@ import (
 // time); or following the rank that does, in a call that waits for input or others, wherever it
 // is, or in a range that fetches, where it may look for a message again and again.
 const (
-	Fetching = iota
-	Following
-	RequestWays
+	Fetching    = iota // from clients
+	Following          // from the rank that fetches
+	RequestWays        // how many ways there are
 )
 
 // WaitsForOthers are the classes of calls of the system that wait: of the time in them hardly any

@@ -13,10 +13,10 @@ package step
 
 // Methods of isolation.
 const (
-	Auto      = "auto"
-	Allreduce = "allreduce"
-	NVTX      = "nvtx"
-	Graph     = "graph"
+	Auto      = "auto"      // that of the following which the header says will do
+	Allreduce = "allreduce" // by all-reduce kernels
+	NVTX      = "nvtx"      // by ranges that mark forward steps
+	Graph     = "graph"     // by launches of graphs
 )
 
 // None is the method of a stream in whose header there is nothing to find steps by.

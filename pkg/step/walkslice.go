@@ -97,9 +97,9 @@ type Step struct {
 	// Ctx and Gen are its numbers of context and generation requests, or
 	// Unknown.
 	Ctx, Gen int64
-	Phase    event.Phase
-	Segment  int32 // its index in RankSteps.Segments
-	Work     Work  // where that was asked for
+	Phase    event.Phase // Context, Generation or Unknown
+	Segment  int32       // its index in RankSteps.Segments
+	Work     Work        // where that was asked for
 	// Whole tells that the period is whole: it ends where the next step of the
 	// segment begins, and all of it was recorded. That of the last step of a
 	// segment ends with the segment.

@@ -10,12 +10,12 @@ import (
 
 // Lane is a GPU of a rank.
 type Lane struct {
-	Rank, Device int32
-	Report       int // number of its report: lanes of one share a clock
+	Rank, Device int32 // numbers as in rows
+	Report       int   // number of its report: lanes of one share a clock
 	// Clocked is set where the report's clock is that of the first one but for an error:
 	// recordings that do not overlap on it are not of one run.
 	Clocked bool
-	Log     *Log
+	Log     *Log // of its collectives, in order
 	// Size returns how many GPUs run a collective of a name, 0 where that is not known, and World
 	// is how many ranks the run has, likewise. Size is nil where nothing is known of any.
 	Size  func(name int32) int

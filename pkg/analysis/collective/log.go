@@ -19,21 +19,21 @@ const (
 
 // What Imbalance and Unknown are called in reports.
 const (
-	ImbalanceName = "imbalance"
-	UnknownName   = "unknown"
+	ImbalanceName = "imbalance" // of Imbalance
+	UnknownName   = "unknown"   // of Unknown
 )
 
 // Part is a part of a wait, or of the idle time before a collective.
 type Part struct {
-	Key Key
-	Ns  int64
+	Key Key   // a cause of the log, Imbalance or Unknown
+	Ns  int64 // more than 0
 }
 
 // Collective is a kernel by which ranks exchange data.
 type Collective struct {
 	Step       int32 // of the rank, -1: of none
 	Name       int32 // the same number on all lanes
-	Allreduce  bool
+	Allreduce  bool  // else another collective
 	Start, End int64 // ns, on the clock of the lane's report; End > Start
 }
 

@@ -8,8 +8,8 @@ import (
 
 // Match is how the collectives of some lanes belong together.
 type Match struct {
-	Lanes  []Lane
-	Groups []Group
+	Lanes  []Lane  // those that were given
+	Groups []Group // lanes that meet
 	// Estimated tells that waits of some group are estimates, because not all of it was recorded.
 	Estimated bool
 
@@ -113,11 +113,11 @@ func (p *places) of(e *entry) place {
 	return at
 }
 
-// Member is the part of a lane in a collective. Its times are on the clock of the first report,
+// Member is the part of a lane in a collective, from Start to End. Its times are on the clock of the first report,
 // At is its start on the lane's own.
 type Member struct {
-	Lane       int // number of the lane
-	Step       int32
+	Lane       int   // number of the lane
+	Step       int32 // as Collective.Step
 	Start, End int64
 	At         int64
 	// Wait is how long it waits from Start on, in ns, and Parts what for; they add up to it. The
@@ -132,9 +132,9 @@ type Member struct {
 // Meeting is a collective of a group: matched, or of a lane alone with an estimate of its
 // wait.
 type Meeting struct {
-	Group     int // number of the group
-	Name      int32
-	Allreduce bool
+	Group     int   // number of the group
+	Name      int32 // as Collective.Name
+	Allreduce bool  // as Collective.Allreduce
 	// Members are in the order of their lanes, all of the group's; Late is the place of the one
 	// that arrives last.
 	Members []Member
@@ -177,7 +177,7 @@ type matcher struct {
 
 // Viewer is whoever wants to know of meetings.
 type Viewer struct {
-	Visit func(*Meeting)
+	Visit func(*Meeting) // which may not keep the meeting
 	// NoParts leaves Member.Parts empty: it does not matter what waits are due to.
 	NoParts bool
 }

@@ -10,28 +10,28 @@ import (
 // The statuses of a row. One without evidence of a change has none, however large
 // its delta.
 const (
-	New        = "NEW"
-	Removed    = "REMOVED"
-	Regression = "REGRESSION"
-	Improved   = "IMPROVED"
+	New        = "NEW"        // it is in no step of the baseline
+	Removed    = "REMOVED"    // it is in no step of the target
+	Regression = "REGRESSION" // it takes longer
+	Improved   = "IMPROVED"   // it takes less long
 )
 
 // Conclusions: what made steps slower, or faster.
 const (
-	HostInterStep = "host_inter_step"
-	HostInStep    = "host_in_step"
+	HostInterStep = "host_inter_step" // idle time between steps
+	HostInStep    = "host_in_step"    // idle time within steps
 	GPU           = "gpu"
-	Imbalance     = "imbalance" // waits for a rank with more GPU work
-	Unclear       = "unclear"   // the step changed, and the parts cannot be told apart; also a direction
-	None          = "none"
-	NotComparable = "not_comparable"
+	Imbalance     = "imbalance"      // waits for a rank with more GPU work
+	Unclear       = "unclear"        // the step changed, and the parts cannot be told apart; also a direction
+	None          = "none"           // neither side is longer
+	NotComparable = "not_comparable" // the sides did other work
 )
 
 // Directions.
 const (
-	Slower = "slower"
-	Faster = "faster"
-	Same   = "same"
+	Slower = "slower" // the target's steps are longer
+	Faster = "faster" // they are shorter
+	Same   = "same"   // they differ by less than 1 %
 )
 
 // Interval bounds what a figure may be. A bound of which nothing is known is
@@ -122,16 +122,16 @@ type Rows struct {
 	// kernels and replays a step.
 	Summary    []Row      `json:"summary"`
 	Counts     []CountRow `json:"counts"`
-	Operations []Row      `json:"operations"`
-	Kernels    []Row      `json:"kernels"`
-	Classes    []Row      `json:"kernel_classes"`
-	API        []Row      `json:"api"`
+	Operations []Row      `json:"operations"`     // host ranges, by name
+	Kernels    []Row      `json:"kernels"`        // by name
+	Classes    []Row      `json:"kernel_classes"` // kernels by class
+	API        []Row      `json:"api"`            // CUDA calls, by name
 	// Causes is the idle time by cause, Idle by cause and site, IdleWhy by cause and why,
 	// where that was asked for: each adds up to the idle time of a step.
 	Causes  []IdleRow `json:"idle_causes"`
 	Idle    []IdleRow `json:"idle"`
 	IdleWhy []IdleRow `json:"idle_why,omitempty"`
-	Rare    []Rare    `json:"rare"`
+	Rare    []Rare    `json:"rare"` // what happens in few steps
 	// Wait is the time that GPUs wait in collectives for a late rank, by cause of what that
 	// rank did; Held is idle time and these waits together, by cause. Busy time is work and
 	// waits; both lists are empty where nobody waits.
@@ -144,18 +144,18 @@ type Answer struct {
 	// Direction is Same where the interval of the wall time lies within 1 % of it, else
 	// Slower or Faster where it excludes 0, else Unclear; null of one run.
 	Direction  *string `json:"direction"`
-	Conclusion string  `json:"conclusion"`
+	Conclusion string  `json:"conclusion"` // one of the conclusions, HostInterStep and so on
 	// Comparable is false where the runs cannot be compared: no row has a status
 	// then, and the conclusion is not_comparable.
 	Comparable bool     `json:"comparable"`
-	Reasons    []string `json:"not_comparable"`
+	Reasons    []string `json:"not_comparable"` // why not, a sentence each
 	// OtherModel says that the sides run other models or builds, and how that shows; "" where
 	// they do not.
 	OtherModel  string         `json:"other_model,omitempty"`
-	Explanation []string       `json:"explanation"`
-	Mitigations []string       `json:"mitigations"`
-	Handoff     report.Handoff `json:"optimization_handoff"`
-	Warnings    []string       `json:"warnings"`
+	Explanation []string       `json:"explanation"`          // a sentence each, the largest part first
+	Mitigations []string       `json:"mitigations"`          // what to do, a sentence each
+	Handoff     report.Handoff `json:"optimization_handoff"` // for whoever optimises
+	Warnings    []string       `json:"warnings"`             // a sentence each
 	// Renames and Phases are empty: a version of the form loses no key. A row says what it is likely
 	// to be renamed from, and Options.Phase compares the steps of a phase.
 	Renames []struct{}          `json:"renames"`
@@ -174,7 +174,7 @@ type Comparison struct {
 	NoiseFloor *float64 `json:"noise_floor_us"`
 	// Runs is how many runs each side has.
 	Runs   RunCount `json:"runs"`
-	Method Method   `json:"method"`
+	Method Method   `json:"method"` // how they were compared
 	Answer
 
 	opt     Options

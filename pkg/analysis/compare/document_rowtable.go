@@ -8,8 +8,8 @@ import (
 
 // The schema of Table.
 const (
-	Schema        = "diff_rows"
-	SchemaVersion = 1
+	Schema        = "diff_rows" // Table.Schema
+	SchemaVersion = 1           // Table.Version
 )
 
 // Table returns all rows as one table, for other programs: sections summary,
@@ -44,17 +44,17 @@ func (c *Comparison) Table() *table.Table {
 
 // CountJSON is the JSON of a CountRow: its keys have no unit.
 type CountJSON struct {
-	Name         string    `json:"name"`
-	Baseline     *float64  `json:"baseline"`
-	Target       *float64  `json:"target"`
-	Delta        *float64  `json:"delta"`
-	DeltaPercent *float64  `json:"delta_percent"`
-	CI           *Interval `json:"ci"`
-	P            *float64  `json:"p_value"`
-	Adjusted     *float64  `json:"p_adjusted"`
-	QValue       *float64  `json:"q_value"`
-	Significant  bool      `json:"significant"`
-	Status       string    `json:"status"`
+	Name         string    `json:"name"`          // as Row.Name, and so on
+	Baseline     *float64  `json:"baseline"`      // per step
+	Target       *float64  `json:"target"`        // per step
+	Delta        *float64  `json:"delta"`         // target less baseline
+	DeltaPercent *float64  `json:"delta_percent"` // of the baseline
+	CI           *Interval `json:"ci"`            // of Delta
+	P            *float64  `json:"p_value"`       // as Row.P
+	Adjusted     *float64  `json:"p_adjusted"`    // as Row.Adjusted
+	QValue       *float64  `json:"q_value"`       // as Row.QValue
+	Significant  bool      `json:"significant"`   // as Row.Significant
+	Status       string    `json:"status"`        // as Row.Status
 }
 
 // MarshalJSON writes a CountJSON.

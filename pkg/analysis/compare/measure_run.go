@@ -152,10 +152,10 @@ func (p *profile) of(fits func(s *step) bool) []int32 {
 
 // Phases that steps can be chosen by.
 const (
-	Steady     = "steady"
-	Context    = "context"
-	Generation = "generation"
-	All        = "all"
+	Steady     = "steady"     // those of step.RankSteps.Steady
+	Context    = "context"    // with context requests
+	Generation = "generation" // with generation requests alone
+	All        = "all"        // every step of the benchmark segments
 )
 
 // fits say what steps a phase has, but for Steady, which a rank knows.

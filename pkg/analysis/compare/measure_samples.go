@@ -15,7 +15,7 @@ type Samples struct {
 	// Gen is the number of generation requests in each step, negative where that
 	// is not known.
 	Gen   int
-	Ranks []RankSamples
+	Ranks []RankSamples // rank 0 first
 }
 
 // RankSamples are the samples of one rank, with one GPU; all slices are as long as

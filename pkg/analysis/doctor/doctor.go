@@ -25,9 +25,9 @@ type Can string
 
 // The answers.
 const (
-	Yes    Can = "yes"
-	InPart Can = "in part"
-	No     Can = "no"
+	Yes    Can = "yes"     // all of it
+	InPart Can = "in part" // Because says which part
+	No     Can = "no"      // Instead says what to record
 )
 
 // Question is a question to a recording.
@@ -54,7 +54,7 @@ type Diagnosis struct {
 	Ranks   int      `json:"ranks"`
 	// Rows counts the rows by kind, of the kinds that there are.
 	Rows      map[string]int64 `json:"rows"`
-	Questions []Question       `json:"questions"`
+	Questions []Question       `json:"questions"` // all of them, in the order of reports
 	// Recurring are ranges that may be steps, the most likely first; empty where the steps
 	// have ranges of their own.
 	Recurring []Range `json:"recurring_ranges,omitempty"`

@@ -56,10 +56,10 @@ type Words struct {
 
 // Test is a fact that an entry is tested with.
 type Test struct {
-	Is   []string // as in Fact
-	Want bool     // it is one of the entry
-	Text string   // the sentence of a finding of such a fact, "" for any
-	With map[string]any
+	Is   []string       // as in Fact
+	Want bool           // it is one of the entry
+	Text string         // the sentence of a finding of such a fact, "" for any
+	With map[string]any // numbers and names of the fact
 }
 
 // Catalogue returns the entries, in the order in which facts are shown to them.

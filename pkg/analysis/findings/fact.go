@@ -55,13 +55,13 @@ type Fact struct {
 	// Call and Path are where: a call, and the ranges around it from the outermost on, as package
 	// idle writes them; of idle time in a range Call is that range.
 	Call, Path string
-	Source     string // the function that the innermost known range stands for
-	Rank       *int32
-	Steps      StepSet
+	Source     string  // the function that the innermost known range stands for
+	Rank       *int32  // null: of all ranks, or none in particular
+	Steps      StepSet // in which it was seen
 	// Numbers are of the whole window; those of facts that are one finding are added up, but for
 	// what ends in _most or _share, of which the greatest counts.
 	Numbers map[string]float64
-	Names   map[string]string
+	Names   map[string]string // texts for braces in Entry.Say, by key
 }
 
 // group is facts that are one finding.

@@ -14,21 +14,21 @@ const HostWork = "HOST_WORK"
 
 // Finding is a pattern at a place, with what it would bring to treat it.
 type Finding struct {
-	Pattern string  `json:"pattern"`
-	Path    *string `json:"path"`   // ranges around it, the outermost first; null where it has no place
-	Site    *string `json:"site"`   // the call or range, likewise
-	Source  *string `json:"source"` // the function that the innermost known range stands for
+	Pattern string  `json:"pattern"` // Entry.Pattern
+	Path    *string `json:"path"`    // ranges around it, the outermost first; null where it has no place
+	Site    *string `json:"site"`    // the call or range, likewise
+	Source  *string `json:"source"`  // the function that the innermost known range stands for
 	// GainUs is by how much shorter a step would be, or the trace where there are no steps, null
 	// where that is not known; CIUs its 95 % interval, null with too few steps. Gains do not add up.
 	GainUs *float64    `json:"gain_us"`
 	CIUs   *[2]float64 `json:"ci_us"`
 	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
-	Title    string         `json:"-"`    // the finding in half a line
-	Target   string         `json:"-"`    // what it is about, where it has no place; "" for nothing
-	Text     string         `json:"text"` // Evidence as a sentence
-	Do       string         `json:"do"`
-	Sources  []string       `json:"sources"`
+	Title    string         `json:"-"`       // the finding in half a line
+	Target   string         `json:"-"`       // what it is about, where it has no place; "" for nothing
+	Text     string         `json:"text"`    // Evidence as a sentence
+	Do       string         `json:"do"`      // as Entry.Do, the braces filled
+	Sources  []string       `json:"sources"` // as Entry.Sources
 	// Row is what replay says of the finding treated, nil where that was not asked.
 	Row *replay.Prediction `json:"-"`
 
@@ -38,14 +38,14 @@ type Finding struct {
 
 // Pair is the two findings that bring most, together.
 type Pair struct {
-	Of     [2]int      `json:"of"` // their places in the list of findings
-	GainUs float64     `json:"gain_us"`
-	CIUs   *[2]float64 `json:"ci_us"`
+	Of     [2]int      `json:"of"`      // their places in the list of findings
+	GainUs float64     `json:"gain_us"` // as Finding.GainUs
+	CIUs   *[2]float64 `json:"ci_us"`   // as Finding.CIUs
 }
 
 // Run is what findings are made of.
 type Run struct {
-	Facts  []Fact
+	Facts  []Fact  // in any order
 	Steps  int     // rank-steps of the window, 0 without
 	IdleUs float64 // of all GPUs in the window
 	GPUs   int     // that a rank has, at most
@@ -65,7 +65,7 @@ type Result struct {
 	First *Finding
 	// Doubt says that no gain is certain, "" where they are. Of a single step none is known.
 	Doubt  string
-	Single bool
+	Single bool // there is one step
 }
 
 // Find makes findings of what was seen of a run.

@@ -49,7 +49,7 @@ type CoverageReport struct {
 	Counts            // of what starts in the window
 	// Launch calls per rank-step, null without steps.
 	KernelLaunchesPerStep *float64 `json:"kernel_launches_per_step"`
-	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"`
+	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"` // likewise
 	// Partial are the ranks whose recording is partial, Recapture the command line that
 	// records what is missing, "" where nothing is.
 	Partial   []PartialRank `json:"partial"`

@@ -15,8 +15,8 @@ import (
 
 // Windows of the report.
 const (
-	WindowBenchmark = "benchmark"
-	WindowTrace     = "trace"
+	WindowBenchmark = "benchmark" // the benchmark segments of the ranks
+	WindowTrace     = "trace"     // from the first GPU activity to the last
 )
 
 // DefaultTop is how many of the longest gaps are listed.

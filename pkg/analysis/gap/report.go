@@ -36,7 +36,7 @@ type Report struct {
 	// First is what to begin with: the first of Findings, or an operation of the host that brings
 	// more (findings.HostWork); null where what bounds the steps is no host thread's.
 	First   *findings.Finding `json:"first_target"`
-	Handoff report.Handoff    `json:"optimization_handoff"`
+	Handoff report.Handoff    `json:"optimization_handoff"` // for whoever optimises
 	// Stacks are the idle time as stacks, and Waits where they are known, in no order in particular,
 	// where they were asked for; they add up to both, in ns.
 	Stacks []figure.Stack `json:"-"`

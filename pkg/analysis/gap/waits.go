@@ -15,9 +15,9 @@ import (
 // Waits is the time that GPUs wait in collectives for a rank that is late. They are busy then and
 // do no work, so that it is no part of the idle time.
 type Waits struct {
-	TotalUs   float64  `json:"total_us"` // in the steps that count, over all GPUs
-	Share     float64  `json:"share"`    // of the window
-	UsPerStep *float64 `json:"us_per_step"`
+	TotalUs   float64  `json:"total_us"`    // in the steps that count, over all GPUs
+	Share     float64  `json:"share"`       // of the window
+	UsPerStep *float64 `json:"us_per_step"` // per rank-step, null without steps
 	// Estimated tells that not all GPUs were recorded that run collectives together.
 	Estimated bool `json:"estimated"`
 	// Causes add up to TotalUs, the largest first, by what the late rank was idle for: a cause of idle time,

@@ -5,14 +5,14 @@ type Cause int32
 
 // The causes. Those before Graph are the states of a thread.
 const (
-	Untraced = Cause(InUntraced)
-	Launch   = Cause(InLaunch)
-	Sync     = Cause(InSync)
-	Memop    = Cause(InMemop)
-	Alloc    = Cause(InAlloc)
-	API      = Cause(InAPI)
-	GIL      = Cause(InGIL)
-	GC       = Cause(InGC)
+	Untraced = Cause(InUntraced) // the thread was in nothing that was recorded
+	Launch   = Cause(InLaunch)   // in a launch call
+	Sync     = Cause(InSync)     // in a call that waits for the GPU, whose work was done
+	Memop    = Cause(InMemop)    // in a copy or memset call
+	Alloc    = Cause(InAlloc)    // in a call of class alloc
+	API      = Cause(InAPI)      // in another CUDA call
+	GIL      = Cause(InGIL)      // waiting for the interpreter lock, or holding it
+	GC       = Cause(InGC)       // in a garbage collection
 )
 
 const (

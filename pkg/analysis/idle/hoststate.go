@@ -46,20 +46,20 @@ type Why int32
 // order of cudaname.OSClasses. Preempted is as text what Blocked is, and means that the call is
 // one that does not wait: the thread has lost its CPU in it.
 const (
-	None Why = iota // not asked
-	Profiler
-	QueueFull
-	Load
-	BlockedCUDA
-	Descheduled
-	Off
-	Spin
-	Running
-	Unknown
-	Blocked   // of the first class
-	Preempted = Blocked + maxClasses
-	In        = Preempted + maxClasses
-	Call      = In + maxClasses // os:NAME, of the name with number 0; the others follow
+	None        Why = iota // not asked
+	Profiler               // the profiler's own work
+	QueueFull              // a launch waits for a full queue
+	Load                   // code is compiled or loaded
+	BlockedCUDA            // off the CPU in a CUDA call
+	Descheduled            // off the CPU in no call
+	Off                    // off the CPU; calls of the system were not recorded
+	Spin                   // on a CPU in a CUDA call that waits for the GPU
+	Running                // on a CPU
+	Unknown                // nothing of these
+	Blocked                // of the first class
+	Preempted   = Blocked + maxClasses
+	In          = Preempted + maxClasses
+	Call        = In + maxClasses // os:NAME, of the name with number 0; the others follow
 )
 
 // maxClasses is the room for classes of calls.
@@ -127,9 +127,9 @@ type CUDA int
 
 // The CUDA calls.
 const (
-	NoCall  CUDA = iota
-	AnyCall      // one that does not wait for the GPU
-	SyncCall
+	NoCall   CUDA = iota // outside of CUDA calls
+	AnyCall              // one that does not wait for the GPU
+	SyncCall             // one that waits for the GPU
 )
 
 // HostState is what is known of a thread. All its spans come in the order of their start, of

@@ -35,14 +35,14 @@ type State = int32
 
 // The states. Those from Launch to API are calls of that class.
 const (
-	InUntraced State = iota
-	InLaunch
-	InSync
-	InMemop
-	InAlloc
-	InAPI
-	InGIL
-	InGC
+	InUntraced State = iota // nothing that was recorded
+	InLaunch                // graph launches included
+	InSync                  // the calls that wait for the GPU
+	InMemop                 // copies and memsets
+	InAlloc                 // class alloc
+	InAPI                   // every other CUDA call
+	InGIL                   // ranges of class gil
+	InGC                    // ranges of class gc
 	// Named and what follows are ranges: State - Named is the number of the path.
 	// The states between GC and Named are free for who uses this package.
 	Named State = 16

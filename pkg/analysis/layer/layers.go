@@ -15,7 +15,7 @@ type LayerType struct {
 	// Channel is the feed-forward part: Roles.Product for a dense one, Roles.MoE, or
 	// Unnamed where the layer has none.
 	Channel int32
-	Count   int
+	Count   int // how many layers of a pass
 }
 
 // Unnamed stands for a part that a layer does not have, or that is not known.

@@ -21,9 +21,9 @@ type Roles struct {
 	// Mixer is what stands in place of attention in other layers: state-space scans,
 	// linear attention.
 	Mixer      int32
-	Product    int32
-	MoE        int32
-	Activation int32
+	Product    int32   // matrix products
+	MoE        int32   // experts
+	Activation int32   // between the products of a dense feed-forward part
 	Borders    []int32 // norms and collectives: a layer ends with one
 	Before     []int32 // what else may stand before the first layer
 	Ends       []int32 // what a forward pass begins and ends with: embedding, sampling

@@ -46,8 +46,8 @@ import (
 
 // Metrics of runs beside the ratios of package metric: quantiles of a step's period.
 const (
-	StepP50 = "step_p50_us"
-	StepP90 = "step_p90_us"
+	StepP50 = "step_p50_us" // the median, us
+	StepP90 = "step_p90_us" // the 90th percentile, us
 )
 
 // Tested are the metrics of which more is worse, and none of which is another one.

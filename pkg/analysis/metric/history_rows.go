@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// RunsSchema and Version name the rows of runs.
+// RunsSchema and RunsVersion name the rows of runs.
 const (
 	RunsSchema  = "runs"
 	RunsVersion = 1

@@ -75,8 +75,8 @@ import (
 
 // Windows for the aggregate.
 const (
-	WindowBenchmark = "benchmark"
-	WindowTrace     = "trace"
+	WindowBenchmark = "benchmark" // the benchmark segments of the ranks
+	WindowTrace     = "trace"     // from the first GPU activity to the last
 )
 
 // Options says what to measure.

@@ -31,9 +31,9 @@ type Outliers struct {
 
 // Outlier is one that is not as the others.
 type Outlier struct {
-	Name    string  `json:"name"`
-	Runs    int     `json:"runs"`
-	StepUs  float64 `json:"step_us"`
+	Name    string  `json:"name"`     // as its rows call it
+	Runs    int     `json:"runs"`     // of that name
+	StepUs  float64 `json:"step_us"`  // the median of its runs
 	DeltaUs float64 `json:"delta_us"` // of the step, against the median
 	Cause   string  `json:"cause"`    // the part of the step that differs most, one of the parts of a step
 	CauseUs float64 `json:"cause_us"` // by how much

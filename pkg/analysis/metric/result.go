@@ -13,19 +13,19 @@ import (
 // Metrics, in the order in which they are shown. The last six have no vote,
 // nor has NCCL.
 const (
-	GPUIdle         = "gpu_idle_ratio"
-	Launch          = "launch_overhead_ratio"
-	PrepExposed     = "host_prep_exposed_ratio"
-	PrepImpact      = "host_prep_perf_impact"
-	PrepAttribution = "host_prep_idle_attribution"
-	GPUUtilization  = "gpu_utilization"
+	GPUIdle         = "gpu_idle_ratio"             // idle GPU time by GPU time
+	Launch          = "launch_overhead_ratio"      // launch calls by wall time
+	PrepExposed     = "host_prep_exposed_ratio"    // input preparation while GPUs idle, of all of it
+	PrepImpact      = "host_prep_perf_impact"      // that, by GPU time
+	PrepAttribution = "host_prep_idle_attribution" // that, by idle time
+	GPUUtilization  = "gpu_utilization"            // busy GPU time by GPU time
 	NCCL            = "nccl_ratio"
-	GraphLaunch     = "graph_launch_ratio"
-	Comm            = "comm_ratio"
-	Backpressure    = "launch_backpressure_ratio"
-	CollectiveWait  = "collective_wait_ratio"
-	HostWait        = "host_wait_ratio"
-	HostBound       = "host_bound_ratio"
+	GraphLaunch     = "graph_launch_ratio"        // graph launch calls by wall time
+	Comm            = "comm_ratio"                // collectives, of busy GPU time
+	Backpressure    = "launch_backpressure_ratio" // launch calls that wait for a full queue, by wall time
+	CollectiveWait  = "collective_wait_ratio"     // waits in collectives for a late rank, by GPU time
+	HostWait        = "host_wait_ratio"           // those with a host cause
+	HostBound       = "host_bound_ratio"          // idle time and those waits, with a host cause
 )
 
 // Names lists the metrics.
@@ -45,9 +45,9 @@ var Meanings = []string{
 
 // Scopes, sets of windows that are measured.
 const (
-	Aggregate  = "aggregate"
-	Context    = "context"
-	Generation = "generation"
+	Aggregate  = "aggregate"  // all of the window
+	Context    = "context"    // context steps in it
+	Generation = "generation" // generation steps in it
 )
 
 // Scopes lists the scopes.

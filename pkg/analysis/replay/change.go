@@ -233,7 +233,7 @@ func (c Change) String() string {
 type Scenario struct {
 	// Name is what it is called, "" for its changes.
 	Name    string
-	Changes []Change
+	Changes []Change // made together
 	// Keep: waits for other threads keep their length (--waits keep).
 	Keep bool
 	// Typical are steps that take what the median of the others of their rank and phase takes,

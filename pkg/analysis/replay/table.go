@@ -17,7 +17,7 @@ import (
 type Report struct {
 	Steps  int     `json:"steps"`   // of the benchmark segments, of all ranks: what gaps divides by, too
 	StepUs float64 `json:"step_us"` // the mean period of these now
-	Bounds Bounds  `json:"bounds"`
+	Bounds Bounds  `json:"bounds"`  // what one side alone needs
 	// Scenarios are in the order in which they are shown.
 	Scenarios []Prediction `json:"scenarios"`
 	// UnexplainedUs is by how much units start later than what the model has them wait for.
@@ -25,7 +25,7 @@ type Report struct {
 	// EventAge is which record a wait for an event is for, 1 for the latest before it, from
 	// and to; null where the run has no such waits.
 	EventAge *[2]int  `json:"event_age"`
-	Warnings []string `json:"warnings"`
+	Warnings []string `json:"warnings"` // a sentence each
 	// Doubt is the warning that no gain is certain, "" where they are; Single: because there is
 	// one step, whose gains have no interval.
 	Doubt  string `json:"-"`
@@ -61,11 +61,11 @@ type Bounds struct {
 
 // Prediction is what a step would take in a scenario.
 type Prediction struct {
-	Change    string      `json:"change"`
-	StepUs    float64     `json:"step_us"`
-	GainUs    float64     `json:"gain_us"`
-	CIUs      *[2]float64 `json:"ci_us"` // of the gain, 95 %; null where there are too few steps
-	GainShare float64     `json:"gain_share"`
+	Change    string      `json:"change"`     // Scenario.Name, or its changes
+	StepUs    float64     `json:"step_us"`    // the mean period then
+	GainUs    float64     `json:"gain_us"`    // Report.StepUs less that; negative where it is longer
+	CIUs      *[2]float64 `json:"ci_us"`      // of the gain, 95 %; null where there are too few steps
+	GainShare float64     `json:"gain_share"` // GainUs by Report.StepUs
 	// KeepUs is what a step would take if waits for other threads kept their length, where
 	// that differs by more than 2 % of the step.
 	KeepUs *float64 `json:"keep_us,omitempty"`
@@ -74,17 +74,17 @@ type Prediction struct {
 	OlderUs *float64 `json:"older_us,omitempty"`
 	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
 	TokensPerS *float64         `json:"tokens_per_s"`
-	Phases     map[string]Phase `json:"phases"`
+	Phases     map[string]Phase `json:"phases"` // by name: context, generation; those with steps
 
 	of *predicted
 }
 
 // Phase is what a step of a phase would take.
 type Phase struct {
-	Steps     int     `json:"steps"`
-	StepUs    float64 `json:"step_us"`
-	GainUs    float64 `json:"gain_us"`
-	GainShare float64 `json:"gain_share"`
+	Steps     int     `json:"steps"`      // of all ranks
+	StepUs    float64 `json:"step_us"`    // the mean period then
+	GainUs    float64 `json:"gain_us"`    // the mean period now less that
+	GainShare float64 `json:"gain_share"` // of the mean period now
 }
 
 // The order of magnitude of a table, SPEC 12: ten operations.

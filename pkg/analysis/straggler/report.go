@@ -22,8 +22,8 @@ type Report struct {
 	// Of the rank that is named, or else of the one that is most often the straggler:
 	// the share of the steps of which it is, and that of all lateness which is its.
 	ShareOfSteps    float64 `json:"share_of_steps"`
-	ShareOfLateness float64 `json:"share_of_lateness"`
-	LateUs          float64 `json:"late_us_per_step"`
+	ShareOfLateness float64 `json:"share_of_lateness"` // 0 to 1
+	LateUs          float64 `json:"late_us_per_step"`  // how much later than the first rank, the mean
 	// StepCorrelation is that of ranks' lateness with that of the step before, 0 to 1 where a rank
 	// that fell behind stays behind for a while.
 	StepCorrelation float64 `json:"step_correlation"`
@@ -33,7 +33,7 @@ type Report struct {
 	// Side is gpu where its own kernels explain most of its lateness, host where
 	// host operations do, "" where neither does.
 	Side         string  `json:"side"`
-	ClockErrorUs float64 `json:"clock_error_us"`
+	ClockErrorUs float64 `json:"clock_error_us"` // that remains between clocks
 
 	// Kind is persistent (Rank is named), together (none is, but Together are), rotating, none, or
 	// unknown: then Reason says why.

@@ -15,11 +15,11 @@ type Kind string
 
 // The kinds.
 const (
-	Unknown    Kind = "unknown" // it cannot be told
-	Nobody     Kind = "none"
-	Rotating   Kind = "rotating"
-	Persistent Kind = "persistent"
-	Together   Kind = "together" // several, at once
+	Unknown    Kind = "unknown"    // it cannot be told
+	Nobody     Kind = "none"       // no rank is late beyond chance
+	Rotating   Kind = "rotating"   // now one rank, now another
+	Persistent Kind = "persistent" // always the same rank: see the package comment
+	Together   Kind = "together"   // several, at once
 )
 
 // Result says who is late.

@@ -49,9 +49,9 @@ import (
 
 // Verdicts.
 const (
-	Yes          = "YES"
-	No           = "NO"
-	Inconclusive = "INCONCLUSIVE"
+	Yes          = "YES"          // the host holds the GPUs back
+	No           = "NO"           // it does not
+	Inconclusive = "INCONCLUSIVE" // the recording does not tell
 )
 
 // ExitCode returns the exit status that stands for a verdict.
@@ -84,8 +84,8 @@ type Report struct {
 	RaisedBy *string `json:"raised_by"`
 	// Collectives says what the waits in collectives are of, null where there are none.
 	Collectives *metric.Collectives `json:"collectives,omitempty"`
-	Phases      Phases              `json:"phases"`
-	Steps       Steps               `json:"steps"`
+	Phases      Phases              `json:"phases"` // those with steps
+	Steps       Steps               `json:"steps"`  // how they were found
 	LoadCheck
 	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
 	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
@@ -96,17 +96,17 @@ type Report struct {
 	History *metric.HistoryResult `json:"history,omitempty"`
 	// Warnings are what to know before believing the figures, a sentence each.
 	Warnings []string       `json:"warnings"`
-	Handoff  report.Handoff `json:"optimization_handoff"`
+	Handoff  report.Handoff `json:"optimization_handoff"` // for whoever optimises
 
 	basis
 }
 
 // Aggregate are the figures of the whole window.
 type Aggregate struct {
-	Metrics   Metrics   `json:"aggregate_metrics"`
-	Intervals Intervals `json:"intervals"`
+	Metrics   Metrics   `json:"aggregate_metrics"` // ratios, null where not applicable
+	Intervals Intervals `json:"intervals"`         // of these, 95 %
 	Counted
-	OverDetails Votes `json:"crossed_details"`
+	OverDetails Votes `json:"crossed_details"` // one vote for each metric
 }
 
 // Counted is what the metrics of a scope come to.
@@ -147,12 +147,12 @@ type basis struct {
 
 // Reported are metrics without a vote, null where they are not applicable or not known.
 type Reported struct {
-	GraphLaunch    *float64 `json:"graph_launch_ratio"`
-	Comm           *float64 `json:"comm_ratio"`
-	Backpressure   *float64 `json:"launch_backpressure_ratio"`
-	CollectiveWait *float64 `json:"collective_wait_ratio"`
-	HostWait       *float64 `json:"host_wait_ratio"`
-	HostBound      *float64 `json:"host_bound_ratio"`
+	GraphLaunch    *float64 `json:"graph_launch_ratio"`        // as metric.GraphLaunch, and so on
+	Comm           *float64 `json:"comm_ratio"`                // collectives, of busy GPU time
+	Backpressure   *float64 `json:"launch_backpressure_ratio"` // waits for a full queue, by wall time
+	CollectiveWait *float64 `json:"collective_wait_ratio"`     // null without collectives of several ranks
+	HostWait       *float64 `json:"host_wait_ratio"`           // null as CollectiveWait
+	HostBound      *float64 `json:"host_bound_ratio"`          // null as CollectiveWait
 }
 
 // Phases are the verdicts of the phases, nil for a phase without steps.
@@ -165,7 +165,7 @@ type Phases struct {
 type Phase struct {
 	// IterationCount is the largest number of such steps in any one rank.
 	IterationCount int64 `json:"iteration_count"`
-	// The rest is as in Report, of the steps of the phase in the benchmark segments.
+	// The rest, Metrics, Intervals, Reported and RaisedBy too, is as in Report, of the steps of the phase in the benchmark segments.
 	Verdict string `json:"verdict"`
 	Counted
 	Metrics   Metrics   `json:"metrics"`

@@ -19,12 +19,12 @@ type Metric string
 
 // The metrics, in the order of reports. Latencies are means over requests in ms.
 const (
-	OutputThroughput  Metric = "throughput_tok_s" // generated tokens per second, all requests
-	RequestThroughput Metric = "request_throughput_req_s"
-	TPOT              Metric = "tpot_ms" // time per output token, the first left out
-	ITL               Metric = "itl_ms"  // time between two tokens
-	E2EL              Metric = "e2el_ms" // time of a request from end to end
-	TTFT              Metric = "ttft_ms" // time to first token
+	OutputThroughput  Metric = "throughput_tok_s"         // generated tokens per second, all requests
+	RequestThroughput Metric = "request_throughput_req_s" // requests per second
+	TPOT              Metric = "tpot_ms"                  // time per output token, the first left out
+	ITL               Metric = "itl_ms"                   // time between two tokens
+	E2EL              Metric = "e2el_ms"                  // time of a request from end to end
+	TTFT              Metric = "ttft_ms"                  // time to first token
 )
 
 // Metrics are all of them. The first ones that both sides have decide.

@@ -28,7 +28,7 @@ const (
 // Moved is by how much the steps of a round are longer than those of the round that it is
 // compared with, by the traces of both.
 type Moved struct {
-	DeltaUs float64
+	DeltaUs float64     // these less those before, the means
 	Pct     float64     // of the steps before
 	CIUs    *[2]float64 // nil where it cannot be told
 }

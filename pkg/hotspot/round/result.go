@@ -4,10 +4,10 @@ package round
 type Verdict string
 
 const (
-	Baseline      Verdict = "baseline"
-	Improved      Verdict = "improved"
-	NoChange      Verdict = "no change"
-	Regressed     Verdict = "regressed"
+	Baseline      Verdict = "baseline"       // the first round
+	Improved      Verdict = "improved"       // shorter beyond the noise
+	NoChange      Verdict = "no change"      // within the noise
+	Regressed     Verdict = "regressed"      // longer beyond the noise
 	NotComparable Verdict = "not comparable" // no function and no benchmark that both have
 )
 

@@ -34,9 +34,9 @@ type Stack struct {
 // was in, found by samples among which the time is divided evenly, or not at all. What
 // has no functions, as it is on the GPU, is exact.
 const (
-	Exact   = "exact"
-	Sampled = "sampled"
-	None    = "none"
+	Exact   = "exact"   // recorded of the call, or on the GPU
+	Sampled = "sampled" // by samples, the time divided evenly
+	None    = "none"    // no functions are known
 )
 
 // outside is the frame of what belongs to no step.

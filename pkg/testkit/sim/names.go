@@ -96,7 +96,7 @@ const (
 	VLLM      Markers = "vllm"    // execute_context_0(0)_generation_4(4)
 	VLLM2     Markers = "vllm2"   // execute_4_context_0(sq0sk0sqsq0sqsk0)_generation_4(sq4sk99sqsq4sqsk99)
 	SGLang    Markers = "sglang"  // step[DECODE bs=4]
-	NoMarkers Markers = "none"
+	NoMarkers Markers = "none"    // forward steps have no range
 )
 
 // AllMarkers lists the wordings.

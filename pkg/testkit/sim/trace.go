@@ -141,12 +141,12 @@ type NVTXKind uint8
 
 // The event types that occur.
 const (
-	NVTXCategory NVTXKind = 33
-	NVTXMark     NVTXKind = 34
-	NVTXThread   NVTXKind = 39
-	NVTXPushPop  NVTXKind = 59
-	NVTXStartEnd NVTXKind = 60
-	NVTXDomain   NVTXKind = 75
+	NVTXCategory NVTXKind = 33 // names a category
+	NVTXMark     NVTXKind = 34 // an instant
+	NVTXThread   NVTXKind = 39 // names a thread
+	NVTXPushPop  NVTXKind = 59 // a range of one thread
+	NVTXStartEnd NVTXKind = 60 // a range that another thread may end
+	NVTXDomain   NVTXKind = 75 // names a domain
 )
 
 // TextForm is where an NVTX row keeps its text.

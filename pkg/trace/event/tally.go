@@ -2,7 +2,7 @@ package event
 
 import "math"
 
-// Span is a stretch of time in ns, empty where it ends before it starts.
+// Span is a stretch of time from Start to End, in ns, empty where End is before Start.
 type Span struct{ Start, End int64 }
 
 // NoSpan is empty.

@@ -66,9 +66,9 @@ func packAll[T any, P Element[T]](all []T) []byte {
 
 // PackedReader reads a list, which must not grow meanwhile. Several may read one list at a time.
 type PackedReader[T any, P Element[T]] struct {
-	List  *Packed[T, P]
-	block int // which is unpacked, plus 1
-	room  []T // what is in it
+	List  *Packed[T, P] // which is not to grow
+	block int           // which is unpacked, plus 1
+	room  []T           // what is in it
 }
 
 // PackedReader returns a reader of the list.

@@ -10,10 +10,10 @@ import (
 // Reader hands out the rows of reports as batches, part after part. It is an event.Source and
 // owns its batches: each is valid until the following call of Next.
 type Reader struct {
-	Store  *Store // of all parts, and of the reader
-	Head   event.Header
-	Files  []string // of the reports
-	Parts  []Part
+	Store  *Store       // of all parts, and of the reader
+	Head   event.Header // of all reports
+	Files  []string     // of the reports
+	Parts  []Part       // in the order of the stream
 	report int
 	rows   *Merge // of the first part, nil before its first row
 	batch  event.Batch

@@ -38,10 +38,10 @@ import "math"
 
 // The columns that say the order of rows.
 const (
-	Key = iota
-	Then
-	Seq
-	Payload // the first column that does not
+	Key     = iota // by which rows are in order
+	Then           // of equal Keys, the larger first
+	Seq            // of one run, the smaller first
+	Payload        // the first column that does not
 )
 
 // None is a value of a column beyond Seq that is not there. It takes no more
@@ -51,8 +51,8 @@ const None = int64(math.MinInt64)
 // What is kept in memory, in bytes, where nobody states it: by a process that reads traces, and
 // by an analysis of theirs.
 const (
-	DefaultBudget = 512 << 20
-	DefaultMemory = 64 << 20
+	DefaultBudget = 512 << 20 // of a process that reads traces
+	DefaultMemory = 64 << 20  // of an analysis
 )
 
 // BlockRows is the most rows that a block has.

@@ -19,10 +19,10 @@ type Type int
 
 // The types.
 const (
-	Text Type = iota
-	Int
-	Float
-	Bool
+	Text  Type = iota // plain UTF-8, escaped where it is shown
+	Int               // int64
+	Float             // float64; what is no number is null in JSON
+	Bool              // true or false
 )
 
 var typeNames = [...]string{"text", "int", "float", "bool"}
@@ -85,7 +85,7 @@ type Table struct {
 	Version int
 	// Meta are further values about the whole table, by key.
 	Meta    map[string]string
-	Columns []Column
+	Columns []Column // in the order of the table
 	rows    int
 }
 
