@@ -132,6 +132,10 @@ func (g *gpu) addLaunch(th *thread, one launch) {
 		q.list, q.found, q.newest = slices.Delete(q.list, 0, maxLaunches), 0, max(0, q.newest-maxLaunches)
 		q.times, q.inside = slices.Delete(q.times, 0, maxLaunches*g.n), slices.Delete(q.inside, 0, maxLaunches*g.n)
 	}
+	if n := len(q.list); n == cap(q.list) { // append would give long lists room for a quarter more, again and again
+		q.list = slices.Grow(q.list, n+1)
+		q.times, q.inside = slices.Grow(q.times, (n+1)*g.n), slices.Grow(q.inside, (n+1)*g.n)
+	}
 	q.list, q.times, q.inside = append(q.list, one), append(q.times, th.now...), append(q.inside, th.factor...)
 }
 

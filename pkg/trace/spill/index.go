@@ -171,6 +171,13 @@ func first(a Rows, i int, orderA int64, b Rows, j int, orderB int64) bool {
 // find is Find for one layer, where the last look-up ended at a row of a block.
 func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok bool, err error) {
 	b := *block
+	if c := &l.cache[b%len(l.cache)]; c.number == b+1 { // Fast path: the same block, in which no key is left out.
+		keys := c.buf.rows[Key]
+		if k := uint64(key) - uint64(keys[0]); k < uint64(len(keys)) && keys[k] == key {
+			*row = int(k)
+			return c.buf.rows, int(k), true, nil
+		}
+	}
 	if b >= len(l.blocks) || l.blocks[b].first > key || b+1 < len(l.blocks) && l.blocks[b+1].first <= key {
 		b, ok = slices.BinarySearchFunc(l.blocks, key, func(r blockRef, key int64) int { return cmp.Compare(r.first, key) })
 		if !ok {
@@ -186,10 +193,6 @@ func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok
 		return nil, 0, false, err
 	}
 	keys := rows[Key]
-	if k := uint64(key) - uint64(keys[0]); k < uint64(len(keys)) && keys[k] == key { // Fast path: no key is left out.
-		*row = int(k)
-		return rows, int(k), true, nil
-	}
 	i = min(*row, len(keys)-1)
 	for range 8 {
 		if i < len(keys)-1 && keys[i] < key {
