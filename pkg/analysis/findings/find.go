@@ -63,9 +63,9 @@ type Result struct {
 	// First is what to begin with: the first of Findings, or the operation that brings most where
 	// that is more, and no finding is about it; nil where there is nothing.
 	First *Finding
-	// Doubt says that no gain is certain, "" where they are. Of a single step none is known.
-	Doubt  string
-	Single bool // there is one step
+	// Warnings say what of the run gains do not follow. Of a single step none is known.
+	Warnings []string
+	Single   bool
 }
 
 // Find makes findings of what was seen of a run.
@@ -111,7 +111,7 @@ func Find(run Run) (*Result, error) {
 		}
 	}
 	res.first(operations)
-	if res.Doubt, res.Single = gains.Doubt, gains.Single; res.Single {
+	if res.Warnings, res.Single = gains.Warnings, gains.Single; res.Single {
 		res.forget()
 	}
 	if run.Alone || res.Single {

@@ -105,8 +105,8 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if err != nil {
 		return err
 	}
-	if rep.Findings, rep.First, rep.Pair, rep.single = res.Findings, res.First, res.Pair, res.Single; res.Doubt != "" {
-		rep.Warnings = append(rep.Warnings, res.Doubt)
+	if rep.Findings, rep.First, rep.Pair, rep.single = res.Findings, res.First, res.Pair, res.Single; res.First != nil {
+		rep.Warnings = append(rep.Warnings, res.Warnings...)
 	}
 	return nil
 }
