@@ -19,17 +19,11 @@ type stretches struct {
 
 // union returns the time that spans, in any order, cover.
 func union(spans []stat.Span) *stretches {
-	slices.SortFunc(spans, func(a, b stat.Span) int { return cmp.Compare(a.From, b.From) })
-	u := &stretches{}
-	for _, s := range spans {
-		switch n := len(u.at); {
-		case n == 0:
-			u.at, u.before = append(u.at, s), append(u.before, 0)
-		case s.From <= u.at[n-1].To:
-			u.at[n-1].To = max(u.at[n-1].To, s.To)
-		default:
-			u.at, u.before = append(u.at, s), append(u.before, u.before[n-1]+u.at[n-1].Len())
-		}
+	u := &stretches{at: stat.Union(spans)}
+	before := int64(0)
+	for _, s := range u.at {
+		u.before = append(u.before, before)
+		before += s.Len()
 	}
 	return u
 }
