@@ -65,7 +65,7 @@ type Result struct {
 	First *Finding
 	// Warnings say what of the run gains do not follow. Of a single step none is known.
 	Warnings []string
-	Single   bool
+	Single   bool // there is one step
 }
 
 // Find makes findings of what was seen of a run.
