@@ -202,7 +202,8 @@ func TestKilledCheckpoint(t *testing.T) {
 		t.Logf("%s, killed at random moments within %v: %v", stage, whole, outcomes)
 		refused += outcomes["refused"]
 	}
-	if refused == 0 {
+	if refused == 0 { // of few moments, on a busy machine
+		cases.All(t)
 		t.Error("no moment was between the first file and the last")
 	}
 }
