@@ -104,7 +104,7 @@ func (s *isolation) take(b *event.Batch) {
 var caveats = []string{
 	"NCCL kernels take", "the YES rests on idle GPUs alone", "the verdict is borderline", "graph replays recorded as a whole",
 	"kernel launches without a kernel", "have no launching call", "too few for reliable figures",
-	"are analysed: ", "how many GPUs run collectives together", "ran without a graph replay and count as context",
+	"are analysed: ", "how many GPUs run collectives together", "have no match on another rank", "ran without a graph replay and count as context",
 }
 
 // about are the warnings that are about the steps.
