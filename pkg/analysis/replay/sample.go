@@ -71,15 +71,15 @@ func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 }
 
 // ofAll is what steps that take what the others do bring, over all steps of the benchmark segments.
-func (t *Trace) ofAll(steps map[int32]map[int]bool) Prediction {
-	p := &predictor{t: t}
-	for k, r := range t.ranks {
+func (p *predictor) ofAll(steps map[int32]map[int]bool) Prediction {
+	p = &predictor{t: p.t}
+	for k, r := range p.t.ranks {
 		if r == nil {
 			continue
 		}
 		from, to := r.BenchmarkSteps()
 		for n, s := range r.Steps.Between(from, to) {
-			p.chosen = append(p.chosen, chosen{rank: t.processes[k], number: n, phase: s.Phase, tokens: -1})
+			p.chosen = append(p.chosen, chosen{rank: p.t.processes[k], number: n, phase: s.Phase, tokens: -1})
 			p.now = append(p.now, float64(s.Period()))
 		}
 	}

@@ -95,21 +95,17 @@ var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advi
 
 // Predict says what steps would take in some scenarios.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
-	return t.predict(func(p *predictor) error { return p.add(given...) })
+	return t.predict(func(p *predictor) error { return p.add(given...) }, nil)
 }
 
 // Table says what steps would take with what may help any run, with the run's own operations, and, the
 // last of the scenarios, with treatments.
 func (t *Trace) Table(treatments []Scenario) (*Report, error) {
-	r, err := t.predict(func(p *predictor) error { return p.table(treatments) })
-	if err == nil {
-		t.untypical(r.Scenarios[len(r.Scenarios)-len(treatments):], treatments)
-	}
-	return r, err
+	return t.predict(func(p *predictor) error { return p.table(treatments) }, treatments)
 }
 
-// predict gathers predictions for the steps of the benchmark segments.
-func (t *Trace) predict(gather func(*predictor) error) (*Report, error) {
+// predict gathers predictions for the steps of the benchmark segments, the last ones of treatments.
+func (t *Trace) predict(gather func(*predictor) error, treatments []Scenario) (*Report, error) {
 	p, err := t.predictor()
 	if err == nil && len(p.chosen) == 0 {
 		err = ErrNoSteps
@@ -120,7 +116,7 @@ func (t *Trace) predict(gather func(*predictor) error) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.report(), nil
+	return p.untypical(p.report(), treatments), nil
 }
 
 // Each says what treatments bring, each alone: by how much shorter a step of the benchmark segment is,
@@ -132,7 +128,7 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 		return nil, err
 	}
 	if p.means = means; len(p.chosen) == 0 {
-		p.chosen = t.whole()
+		p.chosen = p.whole()
 	}
 	if len(p.chosen) == 0 {
 		return nil, ErrNoSteps
@@ -140,19 +136,19 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 	if err := p.add(treatments...); err != nil {
 		return nil, err
 	}
-	r := p.report()
-	t.untypical(r.Scenarios, treatments)
-	return r, nil
+	return p.untypical(p.report(), treatments), nil
 }
 
-// untypical has predictions of treatments whose steps take what others do be of all steps, where
-// rows are a sample, and where nothing else changes.
-func (t *Trace) untypical(all []Prediction, treatments []Scenario) {
+// untypical has predictions of treatments, a report's last, whose steps take what others do be of all
+// steps, where rows are a sample, and where nothing else changes.
+func (p *predictor) untypical(r *Report, treatments []Scenario) *Report {
+	all := r.Scenarios[len(r.Scenarios)-len(treatments):]
 	for i := range treatments {
-		if steps := t.unlike(&treatments[i]); steps != nil && (t.sampled != nil || len(treatments[i].Changes) == 0) {
-			all[i] = t.ofAll(steps)
+		if steps := p.unlike(&treatments[i]); steps != nil && (p.t.sampled != nil || len(treatments[i].Changes) == 0) {
+			all[i] = p.ofAll(steps)
 		}
 	}
+	return r
 }
 
 // predictor returns one of which nothing was asked.
@@ -230,13 +226,13 @@ func (t *Trace) benchmark() (all []chosen) {
 }
 
 // whole is a rank's recording as one step, for streams without steps.
-func (t *Trace) whole() (all []chosen) {
-	for p, rank := range t.processes {
+func (p *predictor) whole() (all []chosen) {
+	for k, rank := range p.t.processes {
 		if rank < 0 {
 			continue
 		}
-		if span := t.header.Span(rank); span.GPUStart != nil && span.GPUEnd != nil {
-			c := chosen{step: -1 - p, rank: rank, phase: event.Unknown, tokens: -1, steady: true}
+		if span := p.t.header.Span(rank); span.GPUStart != nil && span.GPUEnd != nil {
+			c := chosen{step: -1 - k, rank: rank, phase: event.Unknown, tokens: -1, steady: true}
 			for _, u := range span.Unrecorded {
 				c.lost += max(0, min(u[1], *span.GPUEnd)-max(u[0], *span.GPUStart))
 			}
@@ -396,7 +392,7 @@ func (p *predictor) add(all ...Scenario) error {
 	}
 	for k, next := 0, 1; k < len(all); k++ {
 		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
-		if steps := p.t.unlike(&all[k]); steps != nil {
+		if steps := p.unlike(&all[k]); steps != nil {
 			p.typical(steps, row.periods)
 		}
 		if older != nil {

@@ -147,9 +147,9 @@ func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
 
 // unlike is the steps that take what others do: none where they are replayed with a graph, which takes
 // a record of the calls.
-func (t *Trace) unlike(s *Scenario) map[int32]map[int]bool {
+func (p *predictor) unlike(s *Scenario) map[int32]map[int]bool {
 	graph := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.what == graphTime })
-	if graph && slices.ContainsFunc(t.threads, func(th place) bool { return th.calls }) {
+	if graph && slices.ContainsFunc(p.t.threads, func(th place) bool { return th.calls }) {
 		return nil
 	}
 	return s.Typical
