@@ -63,7 +63,7 @@ type Result struct {
 	// First is what to begin with: the first of Findings, or the operation that brings most where
 	// that is more, and no finding is about it; nil where there is nothing.
 	First *Finding
-	// Warnings say what of the run gains do not follow. Of a single step none is known.
+	// Warnings say what of the run the gains do not account for. Of a single step none is known.
 	Warnings []string
 	Single   bool // there is one step
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
@@ -251,7 +252,7 @@ func layerTypes(classes []int32, roles Roles) (types []LayerType, ok bool) {
 			break
 		}
 		all = slices.DeleteFunc(all, func(b block) bool { return b.channel == Unnamed })
-		return count(all), 2*with <= with+without
+		return count(all), stat.MostOf(without, with+without)
 	case !consistent(all, roles):
 		// Mixers in a row, some followed by a feed-forward part: each is a layer.
 		return apart(all), true

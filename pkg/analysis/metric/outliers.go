@@ -81,7 +81,7 @@ func FindOutliers(t *table.Table, by string) (*Outliers, error) {
 				known++
 			}
 		}
-		if 2*known > len(units) {
+		if !stat.MostOf(len(units)-known, len(units)) {
 			o.Scope = event.Phases[phase]
 			break
 		}

@@ -265,9 +265,12 @@ func (h histograms) add(name int32, v int64) {
 	h[name].add(v)
 }
 
-// bin is where a time is counted: at itself below 512, then 256 to each doubling.
+// exactBins is how many of the shortest times have a place each; then 256 to each doubling have one.
+const exactBins = 512
+
+// bin is where a time is counted.
 func bin(v int64) int {
-	if v < 512 {
+	if v < exactBins {
 		return int(v)
 	}
 	k := bits.Len64(uint64(v)) - 9
@@ -289,7 +292,7 @@ func (h *histogram) median() int64 {
 	left := h.n / 2
 	for k, c := range h.counts {
 		if left -= int64(c); left < 0 {
-			if k < 512 {
+			if k < exactBins {
 				return int64(k)
 			}
 			shift := k>>8 - 1

@@ -7,6 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -206,7 +207,7 @@ func (s *stops) limits() [][2]int64 {
 			best = k
 		}
 	}
-	if n[best]+n[(best+1)%bins] < leastLimits || 2*at(best) <= total {
+	if n[best]+n[(best+1)%bins] < leastLimits || stat.MostOf(total-at(best), total) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(s.all), func(x [2]int64) bool { k := bin(x); return k != best && k != (best+1)%bins })

@@ -335,7 +335,7 @@ func (s *summing) together() {
 			n, s.step.apart = k, by
 		}
 	}
-	if n > 1 && 2*n <= len(order) {
+	if n > 1 && stat.MostOf(len(order)-n, len(order)) {
 		slices.Sort(order[:n])
 		s.step.together = string(order[:n])
 	}

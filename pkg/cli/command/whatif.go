@@ -196,10 +196,6 @@ func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) err
 	return r.write(moved)
 }
 
-// bytesOfRow, 16: what a row takes of the memory while findings are looked for beside the replay.
-// Source: measured, 50 M rows take 586 MiB and 16 M 404 MiB.
-const bytesOfRow = 16
-
 // table says what would help: with the findings, where looking for them fits into memory.
 func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *replay.Trace, error) {
 	rows := int64(0)
@@ -208,7 +204,7 @@ func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *r
 			rows += n
 		}
 	}
-	if bytesOfRow*rows <= m.memory.budget {
+	if gap.PredictedRow*rows <= m.memory.budget {
 		return gap.Predict(src, store)
 	}
 	t, err := replay.Read(src, store, nil)
