@@ -8,7 +8,7 @@ import (
 
 // Alignment says which element of a sequence is at which place of a unit.
 type Alignment struct {
-	Score  int32 // in units of ScoreEqual / 4
+	Score  int32 // elements that are equal, less those that are missing, extra or other
 	Places []int // by element; -1: at none
 	Turn   []int // by element: its repetition, counted from the last
 	Turns  int   // number of the first repetition

@@ -13,7 +13,8 @@ import (
 )
 
 // Formats of rows and of reports. A new one takes a name here, the end of a file's name in
-// formatOf, its place in the table of outputs, and a case where output writes (output.go).
+// formatOf, its place in the table of outputs, and a case where output writes (output.go; rows
+// as text: rows.go).
 const (
 	formatArrow   = "arrow"
 	formatTable   = "table"

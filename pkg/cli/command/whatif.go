@@ -199,10 +199,8 @@ func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) err
 // table says what would help: with the findings, where looking for them fits into memory.
 func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *replay.Trace, error) {
 	rows := int64(0)
-	for i := range src.Header().Reports {
-		for _, n := range src.Header().Reports[i].Rows {
-			rows += n
-		}
+	for kind := range event.Kinds {
+		rows += src.Header().Rows(event.Kind(kind))
 	}
 	if gap.PredictedRow*rows <= m.memory.budget {
 		return gap.Predict(src, store)

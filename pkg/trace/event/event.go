@@ -64,8 +64,8 @@
 // analyses need no change, and programs without the constant pass its rows on.
 // A class is added in the same way, to Class and Classes; pattern tables in
 // packages cudaname and marker say which names have it. A column takes a constant
-// of type Col, its line in Fields, its field in Batch and a line in columnOf; it
-// is part of BaseCols only if every version 1 stream has it.
+// of type Col, its line in Fields, its field in Batch and a line in columnOf
+// (batch.go); it is part of BaseCols only if every version 1 stream has it.
 package event
 
 import (
