@@ -68,11 +68,10 @@ func (d document) MarshalJSON() ([]byte, error) {
 var schemaFlag = cli.Flag{Name: "schema", Usage: "read nothing, and print the JSON Schema (2020-12) of what the same flags write as JSON", Default: false}
 
 // ownJSON are the types that write their own JSON, and what it is like.
-var ownJSON = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil),
-	reflect.TypeFor[compare.CountRow](): schemaOf(reflect.TypeFor[compare.CountJSON](), map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil),
-	}),
+func ownJSON() map[reflect.Type]*jsonschema.Schema {
+	own := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil)}
+	own[reflect.TypeFor[compare.CountRow]()] = schemaOf(reflect.TypeFor[compare.CountJSON](), own)
+	return own
 }
 
 func schemaOf(of reflect.Type, own map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
@@ -85,7 +84,7 @@ func schemaOf(of reflect.Type, own map[reflect.Type]*jsonschema.Schema) *jsonsch
 
 // schema is the JSON Schema of a contract.
 func (c contract) schema() *jsonschema.Schema {
-	s := schemaOf(c.of, ownJSON)
+	s := schemaOf(c.of, ownJSON())
 	addName(s, c.name)
 	return published(c.name, s)
 }

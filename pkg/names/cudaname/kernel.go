@@ -3,33 +3,44 @@ package cudaname
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // inductor matches the kernels that torch.compile generates for pointwise and
 // reduction groups. See the package comment.
 const inductor = `^triton_(poi|red|per|for)_`
 
-// pattern matches a name in which yes is found and no is not.
-type pattern struct{ yes, no *regexp.Regexp }
+// pattern matches a name in which yes is found and no, unless it is nil, is not.
+type pattern struct{ yes, no anyOf }
 
-// newPattern compiles a pattern of alternatives, without regard to case. Nothing
-// is excluded where no is empty.
+// newPattern is a pattern of alternatives.
 func newPattern(yes, no []string) pattern {
-	p := pattern{yes: anyOf(yes)}
+	p := pattern{yes: newAnyOf(yes...)}
 	if len(no) > 0 {
-		p.no = anyOf(no)
+		p.no = newAnyOf(no...)
 	}
 	return p
 }
 
-// anyOf compiles alternatives to one expression, without regard to case.
-func anyOf(alternatives []string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
+// anyOf is alternatives, without regard to case, as one expression.
+type anyOf func() *regexp.Regexp
+
+func newAnyOf(alternatives ...string) anyOf {
+	return later(`(?i)` + strings.Join(alternatives, "|"))
 }
+
+// later is an expression that is compiled when it is first asked for: few commands classify names,
+// and compiling all of them is a third of a short command's time.
+func later(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// match reports whether a name has one of the alternatives.
+func (a anyOf) match(s string) bool { return a().MatchString(s) }
 
 // match reports whether a name is of the pattern.
 func (p pattern) match(s string) bool {
-	return p.yes.MatchString(s) && (p.no == nil || !p.no.MatchString(s))
+	return p.yes.match(s) && (p.no == nil || !p.no.match(s))
 }
 
 // The collectives need more than one look at the name; see ClassKernel.
@@ -46,14 +57,14 @@ var (
 	}, nil)
 	// twoShotTail is the kernel after an all-reduce; its namespace and arguments
 	// are named after what it follows.
-	twoShotTail  = anyOf([]string{`rmsNormLamport`})
-	deepEP       = anyOf([]string{`(^|::)deep_ep::`})
-	moeNamespace = anyOf([]string{`(^|::)\w*moe\w*::`})
+	twoShotTail  = newAnyOf(`rmsNormLamport`)
+	deepEP       = newAnyOf(`(^|::)deep_ep::`)
+	moeNamespace = newAnyOf(`(^|::)\w*moe\w*::`)
 
 	// These two are tried on the kernel's own name only: an all-reduce may well
 	// have a barrier among its template arguments.
-	notCollective = anyOf([]string{`lamport_?initialize`, inductor})
-	notAllReduce  = anyOf([]string{`barrier`})
+	notCollective = newAnyOf(`lamport_?initialize`, inductor)
+	notAllReduce  = newAnyOf(`barrier`)
 )
 
 // rules are the classes below the collectives; the first that matches wins.
@@ -129,17 +140,17 @@ func ClassKernel(short, demangled string) string {
 	for _, s := range []*string{&sym.base, &sym.scope, &sym.head} {
 		*s = (*s)[:min(len(*s), maxClassed)]
 	}
-	if notCollective.MatchString(sym.base) {
+	if notCollective.match(sym.base) {
 		return classByRules(sym.base) // its namespaces are the collectives'
 	}
-	mayReduce := !notAllReduce.MatchString(sym.base)
+	mayReduce := !notAllReduce.match(sym.base)
 	if class := classCollective(sym.base, mayReduce); class != Other {
 		return class
 	}
 	switch {
-	case deepEP.MatchString(sym.scope): // its kernels are called dispatch and combine
+	case deepEP.match(sym.scope): // its kernels are called dispatch and combine
 		return Comm
-	case moeNamespace.MatchString(sym.scope):
+	case moeNamespace.match(sym.scope):
 		return MoE
 	}
 	if class := classByRules(sym.base); class != Other {
@@ -159,7 +170,7 @@ func ClassKernel(short, demangled string) string {
 // classCollective returns AllReduce, Comm or Other.
 func classCollective(name string, mayReduce bool) string {
 	switch {
-	case twoShotTail.MatchString(name):
+	case twoShotTail.match(name):
 		return Comm
 	case mayReduce && (allReducePattern.match(name) || multimemPattern.match(name)):
 		return AllReduce

@@ -68,15 +68,13 @@ func ClassOS(name string) string {
 }
 
 // promptCalls matches the calls of those classes that come back at once, whatever others do.
-var promptCalls = regexp.MustCompile(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
+var promptCalls = later(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
 
 // Waits reports whether a call may wait at all. Who is off its CPU in one that does not had to
 // give that up: in pthread_cond_signal to the thread that it woke, say.
-func Waits(name string) bool { return !promptCalls.MatchString(strings.TrimLeft(name, "_")) }
+func Waits(name string) bool { return !promptCalls().MatchString(strings.TrimLeft(name, "_")) }
 
-var asks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|sched_yield|pthread_yield)$`)
-})
+var asks = later(`^(p?poll|p?select|epoll_p?wait|sched_yield|pthread_yield)$`)
 
 // Asks reports whether a call asks whether there is something, or lets others run, and comes back:
 // a thread that is on a CPU in it spins.
