@@ -25,6 +25,15 @@ const (
 	lostShare = 0.01
 )
 
+// Of waits.
+const (
+	// minSpell is how long one is that counts, ns, and what lies between two that are not one.
+	minSpell = 20_000
+	// maxSpells is how many of a thread are kept.
+	maxSpells = 1 << 15
+)
+
+// Of periods.
 const (
 	// maxMissing is how many elements in a row may be missing from a repetition.
 	maxMissing = 4
@@ -34,7 +43,9 @@ const (
 	// How many lags are tried: the shortest, and those with the best runs.
 	mostShortest = 12
 	mostLongest  = 4
-	// Enough is the share of the best alignment's score that a shorter unit needs, and of its lag
-	// that a run needs to be a candidate.
+	// Enough is the share that is as good as all: of the best alignment's score that a shorter unit
+	// needs, of its lag that a run needs to be a candidate, of waits that end after another's, of
+	// what runs that a period covers, of its repetitions that have evidence once. A tenth that is
+	// otherwise is told (SPEC 3).
 	Enough = 0.9
 )

@@ -29,7 +29,7 @@ type Remainder struct {
 // there is none.
 func (r *RankSteps) Remainder() (o Remainder) {
 	k := r.Benchmark()
-	if k < 0 || len(r.Segments) < 2 {
+	if k < 0 || len(r.Segments) <= 1 {
 		return o
 	}
 	pause := int64(0) // ns

@@ -6,11 +6,6 @@ import "github.com/hostbound/hostbound/pkg/stat"
 // anything lies between are one: who waits with a time-out waits again.
 type Spells []stat.Span
 
-const (
-	minSpell  = 20_000  // ns, also of what lies between two
-	maxSpells = 1 << 15 // how many are kept
-)
-
 // Add adds a stretch, which starts no earlier than those before.
 func (s *Spells) Add(from, to int64) {
 	if n := len(*s); n > 0 && from <= (*s)[n-1].To+minSpell {
@@ -29,7 +24,7 @@ func (s Spells) Follow(other Spells) bool {
 		own, its := s[i], other[j]
 		if ns := own.Clip(its).Len(); ns > 0 {
 			both += ns
-			if late := own.To - its.To; late > 0 && late <= ns/2 {
+			if late := own.To - its.To; late > 0 && !stat.MostOf(late, ns) {
 				after += ns
 			}
 		}
@@ -39,5 +34,5 @@ func (s Spells) Follow(other Spells) bool {
 			j++
 		}
 	}
-	return both > 0 && 10*after >= 9*both
+	return both > 0 && float64(after) >= Enough*float64(both)
 }

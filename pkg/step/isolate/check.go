@@ -53,7 +53,7 @@ func (e *ended) checkWindow() {
 func (e *ended) checkAhead() {
 	for i, seg := range e.segments {
 		n, late, length := int64(len(seg.sizes)), seg.drained-seg.end, seg.end-seg.start
-		if e.segment >= 0 && i != e.segment || n < step.MinSteps || float64(late) <= (1-minCover)*float64(length) || late*n <= maxScheduled*length {
+		if e.segment >= 0 && i != e.segment || n < step.MinSteps || float64(late) <= (1-step.Enough)*float64(length) || late*n <= maxScheduled*length {
 			continue
 		}
 		e.warn("the host of rank %d runs ahead of its GPU, which finishes %s after the last marker of a window of %s: "+
@@ -86,7 +86,7 @@ func (e *ended) checkUnmarked() *step.NotFound {
 	case n > 0:
 		e.warn("the steps in %s of rank %d outside its benchmark window are uncertain", report.Counted(n, "segment"), e.id)
 	}
-	if odd, of := e.odd(e.inWindow()), len(e.inWindow()); float64(odd) >= (1-minCover)*float64(of) {
+	if odd, of := e.odd(e.inWindow()), len(e.inWindow()); float64(odd) >= (1-step.Enough)*float64(of) {
 		e.warn("%d of %d steps of rank %d, which has no forward-step markers, do not have the usual %d all-reduce kernels: "+
 			"steps may be split or merged", odd, of, e.id, e.size)
 	}
@@ -107,7 +107,7 @@ func (e *ended) checkCounts() {
 	for _, size := range e.sizes {
 		inside += int(size)
 	}
-	e.unlikeMarkers = float64(distance(n, markers+max(0, e.more))) > (1-minCover)*float64(n)
+	e.unlikeMarkers = float64(distance(n, markers+max(0, e.more))) > (1-step.Enough)*float64(n)
 	most, other := 0, ""
 	for _, one := range []struct {
 		count int
@@ -116,7 +116,7 @@ func (e *ended) checkCounts() {
 		{markers, ofMarkers},
 		{n + e.more, "forward passes by their launches"},
 		{n + more(e.sizes, e.size), "forward passes by their all-reduce kernels"},
-		{n + n*int(float64(e.strays)/(minCover*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
+		{n + n*int(float64(e.strays)/(step.Enough*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
 		{n + more(e.kernels, median(e.kernels)), "forward passes by all of their kernels"},
 	} {
 		if by := distance(n, one.count); by > most && float64(by) > maxStray*float64(n) {
@@ -252,7 +252,7 @@ func (o *outside) more() (n int) {
 			n--
 		case graphs > 0:
 			n += int(max(0, l[graphsAfter]-usual[graphsAfter]) / graphs)
-			n += b2n(l[kernelsAfter] >= 3*after+2*during+step.MinForward)
+			n += b2n(parts(l[kernelsAfter], after+during+step.MinForward) > 1) // an eager one
 		case after < during:
 			n += int(max(0, l[kernelsAfter]-after) / during)
 		default:

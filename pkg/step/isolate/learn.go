@@ -99,7 +99,7 @@ func (r *rank) learned() (err error) {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
 			u.single = u.why != ""
 			switch {
-			case u.silent && float64(l.whole) >= minCover*float64(l.run.units):
+			case u.silent && float64(l.whole) >= step.Enough*float64(l.run.units):
 				u.why = ""
 			case u.why != "":
 				u.why = "a step may span several graph replays; a forward pass without a replay joins the step before it"

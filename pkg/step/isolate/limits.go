@@ -11,9 +11,6 @@ const (
 const (
 	// minRepetitions is how often what is taken for a period, or for evidence, recurs.
 	minRepetitions = 3
-	// minCover is the share that is as good as all: of what runs that a period covers, of its
-	// repetitions that have evidence once. A tenth that is otherwise is told (SPEC 3).
-	minCover = 0.9
 	// maxStray is the share of steps that may be wrong without being told, by which two independent
 	// counts of them may differ (SPEC 3 warns from 5 % on), and of the places of
 	// what begins steps that lie inside them: recordings lose rows.
@@ -32,9 +29,8 @@ const (
 	maxHeld = 1 << 18
 	// minGroups is how many steps must have been seen to decide before the end of the rows.
 	minGroups = 24
-	// maxQueued is how many marker ranges of a rank are remembered at least, an eighth more at
-	// most, and how many waits and copies. A launch waits in a queue of some thousand at most, so the
-	// range that it was made in is among them.
+	// maxQueued is how many marker ranges of a rank are remembered, and how many waits and copies. A
+	// launch waits in a queue of some thousand at most, so the range that it was made in is among them.
 	maxQueued = 1 << 14
 	// maxReplays is how many graph replays may begin between the first and the last GPU row of
 	// one.

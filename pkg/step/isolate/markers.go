@@ -2,7 +2,6 @@ package isolate
 
 import (
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/step"
@@ -29,8 +28,8 @@ type markers struct {
 // add appends a range, which starts no earlier than those before it, and returns
 // its id and whether that is a new one.
 func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
-	if n := len(m.ranges); n >= maxQueued+maxQueued/8 {
-		m.ranges = slices.Delete(m.ranges, 0, n-maxQueued) // with their texts
+	if len(m.ranges) == maxQueued {
+		m.ranges = m.ranges[1:] // append moves the others when it needs room
 	}
 	id, first, fresh := m.ids, start, true
 	if number != noNumber {

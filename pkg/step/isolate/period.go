@@ -99,9 +99,9 @@ func (s *run) fits(e *evidence, tokens []token) (all []fit) {
 // kind is there once: what makes tokens stretches over a collective of the sampler.
 func (f *fit) weigh(e *evidence, s *run, all []token) {
 	for k, places := range e {
-		is := once(f.at, places) >= minCover
+		is := once(f.at, places) >= step.Enough
 		for t, places := range s.places {
-			is = is || all[t].of>>k&1 != 0 && once(f.at, places) >= minCover
+			is = is || all[t].of>>k&1 != 0 && once(f.at, places) >= step.Enough
 		}
 		switch {
 		case len(places) < minRepetitions:
@@ -139,7 +139,7 @@ func fitOf(at, symbols []int32, r step.Repeat) *fit {
 	from := r.Unit(symbols)
 	a := step.Align(symbols, symbols[from:from+r.Lag])
 	a.Keep(r.Lag)
-	if a.Repetitions < minRepetitions || float64(a.Aligned) < minCover*float64(len(symbols)) {
+	if a.Repetitions < minRepetitions || float64(a.Aligned) < step.Enough*float64(len(symbols)) {
 		return nil
 	}
 	f := &fit{}
@@ -160,7 +160,7 @@ func (s *run) rule(all []token) *rule {
 	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
 	best, rival := s.best(&e, all)
 	if best == nil {
-		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*minCover)
+		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*step.Enough)
 		return u
 	}
 	at, kinds := best.at, best.kinds
@@ -173,7 +173,7 @@ func (s *run) rule(all []token) *rule {
 	switch {
 	case rival != nil:
 		u.why = fmt.Sprintf("a period of %d of them fits as well as one of %d", int(s.units)/len(rival.at), int(s.units)/len(best.at))
-	case best.score < 0 && len(kinds) < 2, !onset, !clear:
+	case best.score < 0 && len(kinds) <= 1, !onset, !clear:
 		u.why = "it is not clear which once-per-step work comes first"
 	}
 	return u
@@ -189,7 +189,7 @@ func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
 		}
 	}
 	for i := range all {
-		if f := &all[i]; f.score == best.score && once(best.at, f.at) < minCover && once(f.at, best.at) < minCover {
+		if f := &all[i]; f.score == best.score && once(best.at, f.at) < step.Enough && once(f.at, best.at) < step.Enough {
 			rival = f
 		}
 	}
