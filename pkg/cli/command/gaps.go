@@ -10,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/report/figure"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
@@ -47,6 +48,9 @@ func writeFlame(path string, stacks []figure.Stack) error {
 	return cli.WriteFile(path, func(w io.Writer) error { return figure.StackWriter(path)(w, stacks) })
 }
 
+// gapsColumns are the columns that gaps looks at.
+const gapsColumns = (event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols) &^ (1<<event.ColBytes | 1<<event.ColDomain)
+
 // idling is the job of gaps.
 type idling struct {
 	*Plan
@@ -76,7 +80,7 @@ func planGaps(p *Plan) (*idling, error) {
 	if g.opt.Top == 0 {
 		g.opt.Top = -1 // none
 	}
-	g.in.host = hostKinds
+	g.in.columns, g.in.host = gapsColumns, hostKinds
 	g.in.perStep = g.opt.PerStep
 	g.in.callers = !page && p.String("perfetto") == "" // these draw what every thread does
 	return g, nil

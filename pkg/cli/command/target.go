@@ -27,7 +27,7 @@ func (m *measurement) aimed() {
 	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
 		Window: m.opt.Window, BusyAll: m.opt.BusyAll, Top: -1, FirstOnly: true, Source: known.Function, Advice: known.Advice, Memory: m.memory.keep(1),
 	}}
-	m.aim.in.host = hostKinds
+	m.aim.in.columns, m.aim.in.host = gapsColumns, hostKinds
 	m.aim.in.callers = true
 	if readOnce(m.in.files) {
 		m.in.columns, m.in.classes = 0, nil
