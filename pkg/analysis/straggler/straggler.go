@@ -132,30 +132,23 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 		m.Show(others...)
 		return unknown(m, windows)
 	}
-	spreads := make([]spread, len(groups))
+	spreads, sums := make([]spread, len(groups)), make([]summing, len(groups))
+	for g, res := range groups {
+		sums[g] = summing{res: res, names: map[int32]int{}}
+	}
 	m.Show(append(others, collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
 		if groups[ev.Group] != nil && counts(ev, windows) {
 			spreads[ev.Group].add(ev)
-		}
-	}})...)
-	sums := make([]*summing, len(groups))
-	for g, res := range groups {
-		if res != nil {
-			res.ClockError = spreads[g].error()
-			sums[g] = &summing{res: res, names: map[int32]int{}, late: make([]int64, len(res.Lanes)), waits: make([]int64, len(res.Lanes)), before: make([]int64, len(res.Lanes)), step: Step{Step: -1}}
-		}
-	}
-	m.Show(collective.Viewer{NoParts: true, Visit: func(ev *collective.Meeting) {
-		if groups[ev.Group] != nil && counts(ev, windows) {
 			sums[ev.Group].add(ev, windows)
 		}
-	}})
+	}})...)
 	var best *Result
 	for g, res := range groups {
 		if res == nil {
 			continue
 		}
-		sums[g].endStep()
+		res.ClockError = spreads[g].error()
+		sums[g].finish()
 		res.Steps = len(res.PerStep)
 		res.Window = max(res.Window, res.Steps)
 		slices.SortStableFunc(res.PerName, func(a, b Name) int { return cmp.Compare(b.Wait, a.Wait) })
@@ -276,77 +269,94 @@ func (s *spread) error() int64 {
 	return all[min(n-1, int(math.Ceil(0.9*x+1.645*math.Sqrt(0.09*x))))]
 }
 
-// summing sums up lateness and waiting by rank, step and name.
+// summing sums up lateness and waiting by rank, step and name. What is late by more than clocks are
+// off is known at the end.
 type summing struct {
 	res   *Result
 	names map[int32]int // index in res.PerName
-	step  Step          // under way
-	late  []int64       // in it, by rank
-	waits []int64       // likewise
-
-	before []int64 // in the step before
+	steps []int         // as Step.Step
+	waits []int64       // in each of them, by rank
+	lates []lateness    // of collectives, in their order
 }
 
-// endStep ends the step under way, if there is one.
-func (s *summing) endStep() {
-	if s.step.Step < 0 {
-		return
+// lateness is by how much the last rank of a collective comes after the one before it, ns.
+type lateness struct {
+	step, rank, name int32 // index in steps, Result.Ranks and PerName
+	by               int64
+}
+
+// finish goes through the steps.
+func (s *summing) finish() {
+	n, lates := len(s.res.Ranks), s.lates
+	late, before := make([]int64, n), make([]int64, n)
+	for k, number := range s.steps {
+		for ; len(lates) > 0 && int(lates[0].step) == k; lates = lates[1:] {
+			if l := &lates[0]; l.by > s.res.ClockError {
+				late[l.rank] += l.by
+				s.res.PerName[l.name].Late += l.by
+			}
+		}
+		s.res.add(Step{Step: number, Straggler: -1}, late, before, s.waits[k*n:(k+1)*n])
+		late, before = before, late
+		clear(late)
 	}
+}
+
+// add adds a step: how late ranks are in it, and were in the one before, and how long they wait.
+func (res *Result) add(step Step, late, before, waits []int64) {
 	var sum int64
-	for r, ns := range s.late {
+	for r, ns := range late {
 		sum += ns
-		if len(s.res.PerStep) > 0 {
-			b := &s.res.neighbours[r]
-			x, y := float64(s.before[r])/1e3, float64(ns)/1e3
+		if len(res.PerStep) > 0 {
+			b := &res.neighbours[r]
+			x, y := float64(before[r])/1e3, float64(ns)/1e3
 			b.n++
 			b.before, b.after = b.before+x, b.after+y
 			b.beforeSquares, b.afterSquares, b.products = b.beforeSquares+x*x, b.afterSquares+y*y, b.products+x*y
 		}
-		s.res.Ranks[r].Late += ns
-		s.res.squares += float64(ns) * float64(ns)
-		if ns > s.step.Late {
-			s.step.Straggler, s.step.Late = r, ns
+		res.Ranks[r].Late += ns
+		res.squares += float64(ns) * float64(ns)
+		if ns > step.Late {
+			step.Straggler, step.Late = r, ns
 		}
 	}
-	if s.step.Straggler >= 0 {
-		s.res.Ranks[s.step.Straggler].Straggler++
+	if step.Straggler >= 0 {
+		res.Ranks[step.Straggler].Straggler++
 	}
-	if float64(s.step.Late) > Persistence*float64(sum) {
-		s.res.ofOne++
+	if float64(step.Late) > Persistence*float64(sum) {
+		res.ofOne++
 	}
-	s.together()
-	s.res.PerStep = append(s.res.PerStep, s.step)
-	copy(s.before, s.late)
-	clear(s.late)
-	clear(s.waits)
+	step.find(waits, res.ClockError)
+	res.PerStep = append(res.PerStep, step)
 }
 
-// together finds, of the step under way, the ranks that wait least where they are several and at
-// most half: those before the largest distance between ranks in order of how long they wait.
-func (s *summing) together() {
-	order := make([]rune, len(s.waits))
+// find finds the ranks that wait least where they are several and at most half: those before the
+// largest distance between ranks in order of how long they wait.
+func (s *Step) find(waits []int64, clockError int64) {
+	order := make([]rune, len(waits))
 	for r := range order {
 		order[r] = rune(r)
 	}
-	slices.SortFunc(order, func(a, b rune) int { return cmp.Compare(s.waits[a], s.waits[b]) })
+	slices.SortFunc(order, func(a, b rune) int { return cmp.Compare(waits[a], waits[b]) })
 	n := 0
 	for k := 1; k < len(order); k++ {
-		if by := s.waits[order[k]] - s.waits[order[k-1]]; by > max(s.step.apart, s.res.ClockError) {
-			n, s.step.apart = k, by
+		if by := waits[order[k]] - waits[order[k-1]]; by > max(s.apart, clockError) {
+			n, s.apart = k, by
 		}
 	}
 	if n > 1 && stat.MostOf(len(order)-n, len(order)) {
 		slices.Sort(order[:n])
-		s.step.together = string(order[:n])
+		s.together = string(order[:n])
 	}
 }
 
 // add adds a collective.
 func (s *summing) add(ev *collective.Meeting, windows []Window) {
-	if step := int(ev.Members[0].Step) - windows[ev.Members[0].Lane].From; step != s.step.Step {
-		s.endStep()
-		s.step = Step{Step: step, Straggler: -1}
+	if step := int(ev.Members[0].Step) - windows[ev.Members[0].Lane].From; len(s.steps) == 0 || step != s.steps[len(s.steps)-1] {
+		s.steps = append(s.steps, step)
+		s.waits = append(s.waits, make([]int64, len(s.res.Ranks))...)
 	}
+	waits := s.waits[len(s.waits)-len(s.res.Ranks):]
 	k, known := s.names[ev.Name]
 	if !known {
 		k = len(s.res.PerName)
@@ -362,16 +372,15 @@ func (s *summing) add(ev *collective.Meeting, windows []Window) {
 		if n := len(r.Steps); n == 0 || r.Steps[n-1] != w.Step {
 			r.Steps = append(r.Steps, w.Step)
 		}
-		s.waits[i] += w.Wait
+		waits[i] += w.Wait
 		transfer := w.End - w.Start - w.Wait
 		r.Wait, r.Transfer = r.Wait+w.Wait, r.Transfer+transfer
 		name.Wait, name.Transfer = name.Wait+w.Wait, name.Transfer+transfer
 	}
 	s.res.Matched++
 	name.Count++
-	if by := ev.Members[ev.Late].Start - before; by > s.res.ClockError {
-		s.late[ev.Late] += by
-		name.Late += by
+	if by := ev.Members[ev.Late].Start - before; by > 0 {
+		s.lates = append(s.lates, lateness{int32(len(s.steps) - 1), int32(ev.Late), int32(k), by})
 	}
 }
 
