@@ -18,6 +18,7 @@ type Sites struct {
 	cache [1024]cached
 
 	waiting []bool // by number in Calls: such a call may wait
+	bare    []Key  // by key less named: WithoutSite
 }
 
 // site is a path of ranges that ends in one, a call in a path, the kernel that ended a gap, or a
@@ -124,11 +125,17 @@ func (s *Sites) Undivided(k Key) (Key, Why) {
 
 // WithoutSite returns the key of the cause alone, of Host that of the path; undivided.
 func (s *Sites) WithoutSite(k Key) Key {
-	k, _ = s.Undivided(k)
-	if cause := s.Cause(k); cause != Host {
-		return Key(cause)
+	if k < named {
+		return k
 	}
-	return k
+	for n := Key(len(s.bare)); n <= k-named; n++ {
+		bare, _ := s.Undivided(named + n)
+		if cause := s.Cause(bare); cause != Host {
+			bare = Key(cause)
+		}
+		s.bare = append(s.bare, bare)
+	}
+	return s.bare[k-named]
 }
 
 // Holder is who holds the interpreter lock, and what that thread does.
