@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 )
 
 // bucketLimits are the lower ends of the buckets after the first one, in ns.
@@ -28,13 +30,55 @@ var bucketSources = [numBuckets]struct{ source, dominates string }{
 // gapTally is what is known of a number of gaps.
 type gapTally struct {
 	count, total [numBuckets]int64
-	top          []*TopGap // the shortest first
+	top          []*longGap // the shortest first
 }
 
-// insert puts a gap among the n longest, which it is one of.
-func (t *gapTally) insert(g *TopGap, n int) {
-	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *TopGap) int { return b.before(a) })
-	if len(t.top) < n {
+// longGap is a TopGap before its names are looked up, which few of them need.
+type longGap struct {
+	ns, start, idle, stream int64
+	rank, device, step      int32
+	previous, next          int32
+	call, path              int32 // of the launch of next, -1 each where that is not known
+	causes                  []idle.Part
+}
+
+// compare orders gaps: the longest first, of equal ones the earlier.
+func (g *longGap) compare(h *longGap) int {
+	return cmp.Or(cmp.Compare(h.ns, g.ns), cmp.Compare(g.start, h.start), cmp.Compare(g.rank, h.rank),
+		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
+}
+
+// named looks up the names of a gap.
+func (c *texts) named(g *longGap) TopGap {
+	top := TopGap{
+		GapUs: us(g.ns), StartNs: g.start, Rank: g.rank, Device: g.device, Stream: g.stream,
+		Previous: c.kernels.Text(g.previous), Next: c.kernels.Text(g.next), IdleUs: us(g.idle), Causes: []CausePart{},
+	}
+	if g.step >= 0 {
+		top.Step = &g.step
+	}
+	if g.call >= 0 {
+		top.Call, top.Range, top.Path = c.kernels.Text(g.call), c.sites.RangeText(g.path), c.sites.PathText(g.path)
+	}
+	parts := map[string]int64{}
+	for _, p := range g.causes {
+		parts[c.sites.CauseName(p.Key)] += p.Ns
+	}
+	for name, ns := range parts {
+		top.Causes = append(top.Causes, CausePart{name, us(ns)})
+	}
+	slices.SortFunc(top.Causes, func(a, b CausePart) int { return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Cause, b.Cause)) })
+	return top
+}
+
+// insert puts a gap among the n longest, if it is one of them.
+func (t *gapTally) insert(g *longGap, n int) {
+	full := len(t.top) >= n
+	if full && (n == 0 || t.top[0].compare(g) < 0) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *longGap) int { return b.compare(a) })
+	if !full {
 		t.top = slices.Insert(t.top, i, g)
 		return
 	}
@@ -51,12 +95,9 @@ func (t *gapTally) merge(u *gapTally, n int) {
 		t.count[i] += u.count[i]
 		t.total[i] += u.total[i]
 	}
-	if len(u.top) == 0 {
-		return
+	for _, g := range u.top {
+		t.insert(g, n)
 	}
-	t.top = append(t.top, u.top...)
-	slices.SortFunc(t.top, func(a, b *TopGap) int { return b.before(a) })
-	t.top = t.top[max(0, len(t.top)-n):]
 }
 
 // stream is a CUDA stream of a GPU.
@@ -65,7 +106,7 @@ type stream struct {
 	start, end int64 // of the activity before
 	name       int32
 	idle       int64 // gpu.idle when it began
-	top        *TopGap
+	top        *longGap
 	topEnd     int64 // end of the activity after top
 }
 
@@ -86,7 +127,7 @@ func (r *rank) addStream(d *gpu, id int64, a *activity) {
 		// Activities are in the order of start, then end, but come the longer
 		// first: this one goes before the one before it.
 		if s.top != nil && a.End < s.topEnd {
-			s.top.Next, s.topEnd = r.c.kernels.Text(a.Name), a.End
+			s.top.next, s.topEnd = a.Name, a.End
 		}
 		if a.End == s.end {
 			s.name = a.Name
@@ -113,28 +154,25 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	}
 	t.count[bucket]++
 	t.total[bucket] += gap
-	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || us(gap) <= t.top[0].GapUs) { // it is none of the longest
+	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || gap <= t.top[0].ns) { // it is none of the longest
 		return
 	}
-	g := &TopGap{
-		GapUs: us(gap), StartNs: s.end, Rank: r.id, Device: d.Device, Stream: s.id,
-		Previous: r.c.kernels.Text(s.name), Next: r.c.kernels.Text(a.Name), IdleUs: us(d.Idle - s.idle), Causes: []CausePart{},
-	}
-	if n := r.walk.Steps.Len(); n > 0 {
-		g.Step = new(int32(n - 1))
+	g := &longGap{
+		ns: gap, start: s.end, idle: d.Idle - s.idle, stream: s.id, rank: r.id, device: d.Device,
+		step: int32(r.walk.Steps.Len() - 1), previous: s.name, next: a.Name, call: -1, path: -1,
 	}
 	if l := a.launch; l != nil {
-		g.Call, g.Range, g.Path = r.c.kernels.Text(l.name), r.c.sites.RangeText(l.path), r.c.sites.PathText(l.path)
+		g.call, g.path = l.name, l.path
 	}
 	if d.GapEnd == a.Start { // the GPU was idle before a
-		parts := map[string]int64{}
 		for p := range r.idle.LastGap() {
-			parts[r.c.sites.CauseName(p.Key)] += p.Ns
+			p.Key = r.c.sites.WithoutSite(p.Key)
+			if k := slices.IndexFunc(g.causes, func(o idle.Part) bool { return o.Key == p.Key }); k >= 0 {
+				g.causes[k].Ns += p.Ns
+			} else {
+				g.causes = append(g.causes, p)
+			}
 		}
-		for name, ns := range parts {
-			g.Causes = append(g.Causes, CausePart{name, us(ns)})
-		}
-		slices.SortFunc(g.Causes, func(a, b CausePart) int { return cmp.Or(cmp.Compare(b.Us, a.Us), strings.Compare(a.Cause, b.Cause)) })
 	}
 	t.insert(g, r.c.opt.Top)
 	s.top, s.topEnd = g, a.End

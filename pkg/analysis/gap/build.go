@@ -219,7 +219,7 @@ func (c *Watch) gapReport(views []*view) Gaps {
 		gaps.Dominant = bucketSources[largest].dominates
 	}
 	for _, g := range slices.Backward(all.top) {
-		gaps.Top = append(gaps.Top, *g)
+		gaps.Top = append(gaps.Top, c.named(g))
 	}
 	return gaps
 }

@@ -234,12 +234,6 @@ type TopGap struct {
 	Causes []CausePart `json:"causes"`
 }
 
-// before orders gaps: the longest first, of equal ones the earlier.
-func (g *TopGap) before(h *TopGap) int {
-	return cmp.Or(cmp.Compare(h.GapUs, g.GapUs), cmp.Compare(g.StartNs, h.StartNs), cmp.Compare(g.Rank, h.Rank),
-		cmp.Compare(g.Device, h.Device), cmp.Compare(g.Stream, h.Stream))
-}
-
 // CausePart is a part of one gap.
 type CausePart struct {
 	Cause string  `json:"cause"` // as package idle names it
