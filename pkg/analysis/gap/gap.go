@@ -33,8 +33,8 @@ type Options struct {
 	// Top is how many of the longest gaps are listed, 0 for DefaultTop, less than
 	// 0 for none.
 	Top int
-	// FirstOnly: what to begin with is all that is asked. Gains have no intervals, and there is no
-	// best pair, which is half of the work.
+	// FirstOnly: what to begin with is all that is asked. Gains have no intervals, and there is neither a
+	// best pair nor what GPUs wait for in collectives, which is half of the work.
 	FirstOnly bool
 	// PerStep adds the idle causes of each step to the report.
 	PerStep bool
@@ -157,7 +157,7 @@ func newWatch(h *event.Header, opt Options, store *spill.Store) *Watch {
 	// Ranks may wait for the one that fetches requests where all are of one report: clocks of several
 	// are not the same to the microsecond.
 	c.canFollow = len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0
-	c.collective = c.stepped && (h.NumRanks() > 1 || h.ClassRows(event.Allreduce) > 0)
+	c.collective = c.stepped && (h.NumRanks() > 1 || h.ClassRows(event.Allreduce) > 0 && !opt.FirstOnly)
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	return c
 }

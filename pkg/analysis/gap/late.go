@@ -29,8 +29,12 @@ func (c *Watch) stragglerReport(views []*view) (*straggler.Report, error) {
 	if len(lanes) == 0 {
 		return nil, nil
 	}
-	c.match, c.waits = collective.New(lanes), newWaits(of)
-	res := straggler.Find(c.match, windows, collective.Viewer{Visit: c.waits.meeting})
+	var viewers []collective.Viewer
+	if c.match = collective.New(lanes); !c.opt.FirstOnly {
+		c.waits = newWaits(of)
+		viewers = append(viewers, collective.Viewer{Visit: c.waits.meeting})
+	}
+	res := straggler.Find(c.match, windows, viewers...)
 	if res == nil {
 		return nil, nil
 	}

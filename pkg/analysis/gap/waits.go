@@ -30,7 +30,7 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	if d.collectives == nil {
 		d.collectives = collective.NewLog(r.c.store)
 	}
-	if r.idle.EndedGap() && d.GapStart >= r.began {
+	if r.idle.EndedGap() && d.GapStart >= r.began && !r.c.opt.FirstOnly {
 		for p := range r.idle.LastGap() {
 			d.collectives.Idle(collective.Key(r.c.sites.WithoutSite(p.Key)), p.Ns)
 		}
