@@ -26,11 +26,14 @@
 // In a match the wait of a member is min(last start − own start, own duration − least
 // duration), at least 0, at the beginning of its kernel; transfer is the rest of its
 // duration. Of a group that is known to have more GPUs than were recorded ([Group.Partial]), who
-// arrives last may be one that is missing: each lane's transfer is then the least duration at the same place of a step (the n-th of its
-// name) among steps of the same kind, four at least, the rest is wait of unknown cause, and
-// [Match.Estimated] says so; at a place that comes more rarely nothing is known. So it is for a lane that shares its collectives with no
-// other one, unless they are known to be of one GPU. How many GPUs a group has is what kernels are
-// compiled for, what the profiler says of each collective, or the number of ranks of the run;
+// arrives last may be one that is missing: each lane's transfer is then the least duration at the
+// same place of a step (the n-th of its name) among steps of the same phase with as many requests or
+// more, four at least, the rest is wait of unknown cause, and [Match.Estimated] says so; at a place
+// that comes more rarely nothing is known. Larger steps count because transfers of theirs take no
+// less: among steps of one size alone, where batches vary, the least of few is mostly one that
+// waited. So it is for a lane that shares its collectives with no other one, unless they are known
+// to be of one GPU. How many GPUs a group has is what kernels are compiled for, what the profiler
+// says of each collective, or the number of ranks of the run;
 // where no trace says it a group is taken for whole, and [Coverage] says so.
 //
 // # Causes

@@ -20,9 +20,9 @@ type Lane struct {
 	// is how many ranks the run has, likewise. Size is nil where nothing is known of any.
 	Size  func(name int32) int
 	World int
-	// Kind returns what tells steps apart whose collectives take different times: their
-	// phase and size. nil: none are known.
-	Kind func(step int32) int64
+	// Kind returns what tells steps apart whose collectives take different times: their phase,
+	// as a number, and their size, one and the same where it is not known. nil: none are known.
+	Kind func(step int32) (kind, size int64)
 	// Stepless: the steps in the log are none, as it came out later.
 	Stepless bool
 }

@@ -1,7 +1,9 @@
 package collective
 
 import (
+	"cmp"
 	"container/heap"
+	"maps"
 	"math"
 	"slices"
 )
@@ -21,10 +23,15 @@ type Match struct {
 	place   []map[place]int64
 }
 
-// place is a place of a step: the n-th collective of a name among steps of one kind.
+// place is a place of a step: the n-th collective of a name among steps of one kind and size.
 type place struct {
-	name, n int32
-	kind    int64
+	name, n    int32
+	kind, size int64
+}
+
+// compare orders places, those of larger steps before the same ones of smaller steps.
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.name, q.name), cmp.Compare(p.n, q.n), cmp.Compare(p.kind, q.kind), cmp.Compare(q.size, p.size))
 }
 
 // New finds out which of the lanes run collectives together, on one clock. Their logs are sealed.
@@ -82,6 +89,14 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 			m.place[k][at] = e.End - e.Start
 		}
 	}
+	last := place{n: -1}
+	for _, at := range slices.SortedFunc(maps.Keys(seen), place.compare) {
+		same := at
+		if same.size = last.size; same == last { // no less time than a smaller step's
+			m.place[k][at], seen[at] = min(m.place[k][at], m.place[k][last]), seen[at]+seen[last]
+		}
+		last = at
+	}
 	for at, n := range seen {
 		if n < minTogether {
 			delete(m.place[k], at)
@@ -108,7 +123,7 @@ func (p *places) of(e *entry) place {
 	at := place{name: e.Name, n: p.counts[e.Name]}
 	p.counts[e.Name]++
 	if p.lane.Kind != nil && e.Step >= 0 {
-		at.kind = p.lane.Kind(e.Step)
+		at.kind, at.size = p.lane.Kind(e.Step)
 	}
 	return at
 }

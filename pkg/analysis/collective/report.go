@@ -15,7 +15,13 @@ const year2001 = 1e18
 func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, name func(int32) string) Lane {
 	l := Lane{Rank: rank, Device: device, Report: -1, Log: log}
 	if steps != nil {
-		l.Kind = func(k int32) int64 { return int64(steps.At(int(k)).Phase) }
+		l.Kind = func(k int32) (kind, size int64) {
+			s := steps.At(int(k))
+			if s.Phase == event.Context {
+				return int64(s.Phase), s.Ctx
+			}
+			return int64(s.Phase), s.Gen
+		}
 	}
 	r := h.Report(rank)
 	for k := range h.Reports {

@@ -540,7 +540,13 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 			}
 			if l.Seal(); l.Len() > 0 {
 				lane := collective.NewLane(ref.header, ref.id, device, l, nil, names.Text)
-				lane.Kind = func(k int32) int64 { return int64(ref.steps[k].Phase) }
+				lane.Kind = func(k int32) (int64, int64) {
+					s := &ref.steps[k]
+					if s.Phase == event.Context {
+						return int64(s.Phase), s.Ctx
+					}
+					return int64(s.Phase), s.Gen
+				}
 				lanes, of = append(lanes, lane), append(of, ref)
 				ref.waitsUnknown, ref.causesUnknown = true, true
 			}
