@@ -48,8 +48,9 @@ type Log struct {
 	first   bool    // the next one is the first of a segment
 	pending []pendingRow
 
-	firsts     []int64 // numbers of the first collectives of segments
-	start, end int64   // of the first and the last collective
+	firsts       []int64 // numbers of the first collectives of segments
+	start, end   int64   // of the first and the last collective
+	length, span int64   // of all collectives together, and from the first to the last one of each segment
 
 	// Own kernels: their union so far is closed, and a piece that may still grow.
 	closed, from, to int64
@@ -144,7 +145,12 @@ func (l *Log) Collective(c Collective) {
 	if l.n == 0 {
 		l.start = c.Start
 	}
-	l.end = max(l.end, c.End)
+	since := l.end
+	if l.n == 0 || l.first {
+		since = c.Start
+	}
+	l.span += max(0, c.End-since)
+	l.end, l.length = max(l.end, c.End), l.length+c.End-c.Start
 	if l.first {
 		l.firsts, l.first = append(l.firsts, l.n), false
 	}

@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
@@ -35,6 +36,11 @@ func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, n
 
 // Coverage is how much of the groups was recorded that run collectives together.
 type Coverage struct {
+	// Unmatched is how many kernels had no match in their group, and UnmatchedShare about how much of the time of
+	// the GPUs, from the first to the last collective of each segment: as much as as many collectives take. Not how long
+	// they are themselves: in the middle of a pipeline the short ones are left, as long ones overlap with anything.
+	Unmatched      int64   `json:"unmatched"`
+	UnmatchedShare float64 `json:"unmatched_share"`
 	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
 	// trace does not say: of the groups of which most were recorded, the largest.
 	Recorded int  `json:"recorded_gpus"`
@@ -45,9 +51,11 @@ type Coverage struct {
 
 // Coverage returns how much of the groups was recorded.
 func (m *Match) Coverage() Coverage {
-	c, size := Coverage{Estimated: m.Estimated}, 0
+	c, size, kernels := Coverage{Estimated: m.Estimated}, 0, int64(0)
 	for g := range m.Groups { // Their order is that of the names' numbers, which differs from run to run
 		n := len(m.Groups[g].Lanes)
+		c.Unmatched += m.Groups[g].Unmatched
+		kernels += m.Groups[g].Unmatched + m.Groups[g].Matched*int64(n)
 		if n > c.Recorded {
 			size = 0
 		}
@@ -58,26 +66,29 @@ func (m *Match) Coverage() Coverage {
 	if size > 0 {
 		c.Size = &size
 	}
+	if c.Unmatched > 0 {
+		length, span := int64(0), int64(0)
+		for k := range m.Lanes {
+			length, span = length+m.Lanes[k].Log.length, span+m.Lanes[k].Log.span
+		}
+		c.UnmatchedShare = float64(c.Unmatched) / float64(kernels) * float64(length) / float64(span)
+	}
 	return c
 }
 
-// Doubts are what is not known of waits, a sentence each: for lack of other GPUs, and where a tenth of the
-// kernels or more have no match on another one. A GPU in the middle of a pipeline is in one group with one
-// of its neighbours alone.
-func (m *Match) Doubts() (all []string) {
-	c, unmatched, kernels := m.Coverage(), int64(0), int64(0)
-	if text := c.Doubt(); text != "" {
-		all = append(all, text)
+// Doubts are what is not known of waits, a sentence each.
+func (m *Match) Doubts() []string {
+	c := m.Coverage()
+	return slices.DeleteFunc([]string{c.Doubt(), c.NoMatch()}, func(text string) bool { return text == "" })
+}
+
+// NoMatch says how long kernels take that have no match, "" where that is not worth saying. A GPU in the middle
+// of a pipeline is in one group with one of its neighbours alone.
+func (c *Coverage) NoMatch() string {
+	if c.Estimated || c.UnmatchedShare < worthSaying {
+		return ""
 	}
-	for g := range m.Groups {
-		group := &m.Groups[g]
-		unmatched += group.Unmatched
-		kernels += group.Unmatched + group.Matched*int64(len(group.Lanes))
-	}
-	if !c.Estimated && unmatched > 0 && unmatchedPart*unmatched >= kernels {
-		all = append(all, fmt.Sprintf("%d of %d collective kernels have no match on another rank: what they wait counts as GPU work", unmatched, kernels))
-	}
-	return all
+	return fmt.Sprintf("%d collective kernels, about %.1f %% of the time, have no match on another rank: what they wait counts as GPU work", c.Unmatched, 100*c.UnmatchedShare)
 }
 
 // Doubt says what is not known of waits for lack of other GPUs, "" where all is known.

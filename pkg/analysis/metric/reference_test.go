@@ -573,7 +573,7 @@ func referenceWaits(ranks []*referenceRank) *metric.Collectives {
 	})
 	c := &metric.Collectives{Coverage: m.Coverage()}
 	for _, g := range m.Groups {
-		c.Matched, c.Unmatched = c.Matched+g.Matched, c.Unmatched+g.Unmatched
+		c.Matched += g.Matched
 	}
 	return c
 }

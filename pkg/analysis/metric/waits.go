@@ -8,10 +8,9 @@ import (
 
 // Collectives is what is known of the collectives of a run.
 type Collectives struct {
-	// Matched is how many were matched over all groups, Unmatched how many kernels had no
-	// match in their group; both 0 of parts with collectives that were added up.
-	Matched   int64 `json:"matched"`
-	Unmatched int64 `json:"unmatched"`
+	// Matched is how many were matched over all groups; 0, like what else counts them, of parts with
+	// collectives that were added up.
+	Matched int64 `json:"matched"`
 	collective.Coverage
 }
 
@@ -50,7 +49,6 @@ func (c *computer) divide(res *Result) {
 	res.Collectives = &Collectives{Coverage: m.Coverage()}
 	for _, g := range m.Groups {
 		res.Collectives.Matched += g.Matched
-		res.Collectives.Unmatched += g.Unmatched
 	}
 }
 

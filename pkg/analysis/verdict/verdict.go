@@ -418,8 +418,8 @@ func (r *Report) warn() {
 	if c != nil && r.Reported.CollectiveWait != nil && c.Doubt() != "" {
 		say("%s", c.Doubt())
 	}
-	if r.unmatched(&r.Scopes[0]) >= worthSaying {
-		say("%d collective kernels have no match on another rank (%d collectives have one): waits in collectives are known only in part", c.Unmatched, c.Matched)
+	if c != nil && c.NoMatch() != "" {
+		say("%s", c.NoMatch())
 	}
 	if s, share := r.waitUnknown(); s != nil {
 		say("in the %s %s of the time are waits in collectives, or may be, whose cause is not known: if hosts are late there, the verdict would be YES", r.about(s), percent(share))
@@ -446,14 +446,15 @@ func (r *Report) warn() {
 }
 
 // unmatched is about what share of the time of a scope collectives take that have no match on another
-// rank, though all were recorded: by their number.
+// rank, though all were recorded: in each scope the same part of them.
 func (r *Report) unmatched(s *Scope) float64 {
 	c := r.Collectives
-	if c == nil || c.Estimated || c.Unmatched == 0 || s.value[comm] == nil {
+	all := &r.Scopes[0]
+	if c == nil || c.Estimated || s.value[comm] == nil || all.value[comm] == nil || all.at(comm) == 0 {
 		return 0
 	}
-	kernels := c.Unmatched + c.Matched*int64(c.Recorded)
-	return float64(c.Unmatched) / float64(kernels) * s.at(comm) * s.at(gpuUtilization)
+	part := c.UnmatchedShare / (all.at(comm) * all.at(gpuUtilization))
+	return min(1, part) * s.at(comm) * s.at(gpuUtilization)
 }
 
 // waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives,
