@@ -71,7 +71,7 @@ func (m *Match) Coverage() Coverage {
 		for k := range m.Lanes {
 			length, span = length+m.Lanes[k].Log.length, span+m.Lanes[k].Log.span
 		}
-		c.UnmatchedShare = float64(c.Unmatched) / float64(kernels) * float64(length) / float64(span)
+		c.UnmatchedShare = float64(c.Unmatched) / float64(kernels) * float64(length) / float64(max(1, span))
 	}
 	return c
 }
