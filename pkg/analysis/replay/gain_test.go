@@ -185,3 +185,40 @@ func TestNoMeeting(t *testing.T) {
 		t.Errorf("%q", g.Warnings)
 	}
 }
+
+// earlier is a source whose clock began later, as that of a report is beside one of a session that started
+// before it.
+type earlier struct {
+	event.Source
+	ns int64
+}
+
+func (s earlier) Next() (*event.Batch, error) {
+	b, err := s.Source.Next()
+	if err != nil {
+		return nil, err
+	}
+	moved := *b
+	for _, column := range []*event.Ints[int64]{&moved.Start, &moved.End, &moved.LaunchStart, &moved.LaunchEnd} {
+		column.Values = slices.Clone(column.Values)
+		for i := range column.Values {
+			column.Values[i] -= s.ns
+		}
+	}
+	return &moved, nil
+}
+
+// TestBeforeZero has a run before the time 0 gain what it gains after it.
+func TestBeforeZero(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Steps = 1, 20
+	paths := testrun.Simulate(t, c, false)
+	all := []replay.Scenario{treat(replay.Ahead()), treat(replay.Wait("*").SparingTokens()), treat(replay.Host(0.5))}
+	want := gainsOf(t, testrun.Open(t, "nvtx", paths...), "nvtx", all...)
+	got := gainsOf(t, earlier{testrun.Open(t, "nvtx", paths...), 1e12}, "nvtx", all...)
+	for k, w := range want.Scenarios {
+		if g := got.Scenarios[k]; g.GainUs != w.GainUs || k == 0 && w.GainUs <= 0 {
+			t.Errorf("%d: %v us before 0, %v us after it", k, g.GainUs, w.GainUs)
+		}
+	}
+}

@@ -147,7 +147,9 @@ func (h *hosts) opened(o *openRow) {
 	o.counted = true
 	switch o.kind {
 	case event.NVTX:
-		th.open++
+		if !o.marksOthers() {
+			th.open++
+		}
 		h.plan.enterRange(o)
 	case event.API:
 		th.open++
@@ -156,6 +158,12 @@ func (h *hosts) opened(o *openRow) {
 	if !h.plan.plain {
 		h.plan.enter(o)
 	}
+}
+
+// marksOthers reports whether a row marks a step that other threads do: its thread launches nothing, and
+// what it does meanwhile is unknown.
+func (o *openRow) marksOthers() bool {
+	return o.class == event.StepMarker && o.kind == event.NVTX && !o.thread.launches
 }
 
 // waitsInOS reports whether calls of a class of the operating system wait, or read and write.
@@ -322,7 +330,7 @@ func (h *hosts) closed(o *openRow) {
 	case event.API:
 		th.calls = without(th.calls, o.name)
 	}
-	if o.kind != event.OS {
+	if o.kind != event.OS && !o.marksOthers() {
 		th.open--
 		th.idle = o.row.end
 	}

@@ -127,7 +127,10 @@ func (w *waits) waitsFor(o *openRow) *launch {
 
 // runs notes what a call has launched.
 func (l *launch) runs(u *unit) {
-	l.unit, l.unitEnd = u.stream, max(l.unitEnd, u.end)
+	if l.unit == nil || u.end > l.unitEnd {
+		l.unitEnd = u.end
+	}
+	l.unit = u.stream
 	for way, is := range [tokenWays]bool{u.token, u.toHost, u.samples} {
 		if is {
 			l.ways |= 1 << way

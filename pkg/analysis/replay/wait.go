@@ -142,12 +142,12 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 	if th.why != nil {
 		h.waits.shorten(o, a)
 	}
-	th.last, th.idle = o.row.end, max(th.idle, o.row.end)
 	points := o.points
 	for len(points) > 0 && points[0].t <= o.row.end {
 		h.between(o, points[0])
 		points = points[1:]
 	}
+	th.last, th.idle = o.row.end, max(th.idle, o.row.end)
 	h.close(o)
 	for _, p := range points { // after a run of queries
 		h.handle(p)
@@ -235,7 +235,13 @@ func (h *hosts) between(o *openRow, p point) {
 			h.sink.end(p.row.stretch, p.row.ordinal, o.newStart[0]+d)
 		}
 	}
-	if !p.start {
+	switch inside := p.row.row.end <= o.row.end; {
+	case p.start && p.row.kind == event.NVTX && !inside: // it is open from the wait on
+		h.opened(p.row)
+	case !p.start && p.row.counted:
+		h.closed(p.row)
+		fallthrough
+	case !p.start:
 		h.free = append(h.free, p.row)
 	}
 }
