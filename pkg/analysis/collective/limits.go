@@ -15,8 +15,8 @@ const (
 	// togetherShare is the share of the collectives, in percent, that have to end together: of
 	// 20 steps that do by chance in a quarter, 14 are less likely than 1 in 10,000.
 	togetherShare = 70
-	// worthSaying, 1 % of the time of the GPUs: from here on kernels without a match are said, which may hide
-	// waits of as much. Reason: a reader's patience.
+	// worthSaying, 1 % of the time of the GPUs: from here on kernels without a match are said, which
+	// may hide waits of as much. Reason: a reader's patience.
 	worthSaying = 0.01
 	// minTogether is how many collectives two lanes have in common at least: of fewer nothing
 	// can be said.

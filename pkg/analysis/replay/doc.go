@@ -13,10 +13,11 @@
 // change nest, time counts once. Changes of all host time leave calls of the operating system that
 // wait, sleep, read or write as they are. A thread that launches nothing carries, after 100 us in
 // which no range or call of it is open, the shift of the thread that launched last in its process:
-// it was woken; forward-step ranges of such a thread mark what others do, and do not count as open. So does, other than SPEC 12 has it, one that launches, after 100 us in which nothing of
-// it begins or ends, in no call, where calls of the operating system were not recorded and the other
-// began to work and launched for the same GPU meanwhile: it handed work over (a backward pass, a
-// copy). Not valid for threads that share a CPU or the interpreter lock without ranges that say so.
+// it was woken; forward-step ranges of such a thread mark what others do, and do not count as open.
+// So does, other than SPEC 12 has it, one that launches, after 100 us in which nothing of it begins
+// or ends, in no call, where calls of the operating system were not recorded and the other began to
+// work and launched for the same GPU meanwhile: it handed work over (a backward pass, a copy). Not
+// valid for threads that share a CPU or the interpreter lock without ranges that say so.
 //
 // # Units (unit.go)
 //

@@ -6,25 +6,33 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"sync"
 
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// strangers are files that hold nothing to analyse, though somebody may give one, by their
-// first bytes, as an expression.
-var strangers = []struct{ what, advice, head string }{
-	{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", `^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|types|outliers|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`},
-	{"the table of contents of a checkpoint", "give the folder that it is in", `^\s*\{\s*"schema":\s*"events",\s*"version":\s*\d+,\s*"files":`},
-	{"a report as text", ofTrace, `^# [^\n]+\n\n`},
-	{"a page", ofTrace, `(?i)^\s*<(!doctype html|html)`},
-	{"test results in XML", ofTrace, `^\s*(<\?xml[^>]*>\s*)?<testsuites?[\s>]`},
-	{"an archive of tar", unpack, `(?s)^.{257}ustar`},
-	{"an archive of zip", unpack, `^PK\x03\x04`},
-	{"a profile of Python lines", "hotspots reads it", `^(Wrote profile results|Timer unit: |\s*Total time: )`},
-	{"rows in JSON", keepArrow, `^\{"schema":"\w+/\d+",`},
-	{"rows as CSV", keepArrow, `^\w+(,\w+){2,}\n`},
+// stranger is a kind of file that holds nothing to analyse, though somebody may give one.
+type stranger struct {
+	what, advice string
+	head         *regexp.Regexp // of its first bytes
 }
+
+// strangers are all of them. They are compiled when a file is looked at closely: most commands do not.
+var strangers = sync.OnceValue(func() []stranger {
+	return []stranger{
+		{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|types|outliers|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
+		{"the table of contents of a checkpoint", "give the folder that it is in", regexp.MustCompile(`^\s*\{\s*"schema":\s*"events",\s*"version":\s*\d+,\s*"files":`)},
+		{"a report as text", ofTrace, regexp.MustCompile(`^# [^\n]+\n\n`)},
+		{"a page", ofTrace, regexp.MustCompile(`(?i)^\s*<(!doctype html|html)`)},
+		{"test results in XML", ofTrace, regexp.MustCompile(`^\s*(<\?xml[^>]*>\s*)?<testsuites?[\s>]`)},
+		{"an archive of tar", unpack, regexp.MustCompile(`(?s)^.{257}ustar`)},
+		{"an archive of zip", unpack, regexp.MustCompile(`^PK\x03\x04`)},
+		{"a profile of Python lines", "hotspots reads it", regexp.MustCompile(`^(Wrote profile results|Timer unit: |\s*Total time: )`)},
+		{"rows in JSON", keepArrow, regexp.MustCompile(`^\{"schema":"\w+/\d+",`)},
+		{"rows as CSV", keepArrow, regexp.MustCompile(`^\w+(,\w+){2,}\n`)},
+	}
+})
 
 // What to do with those of several kinds.
 const (
@@ -43,8 +51,8 @@ func (f *File) stranger() (what, advice string) {
 			return "a gzip file", fmt.Sprintf("decompress the %s in it: gunzip %s", format.Name, f.Path)
 		}
 	}
-	for _, s := range strangers {
-		if regexp.MustCompile(s.head).Match(file.Head) {
+	for _, s := range strangers() {
+		if s.head.Match(file.Head) {
 			return s.what, s.advice
 		}
 	}
