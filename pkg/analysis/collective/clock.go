@@ -2,6 +2,7 @@ package collective
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -45,46 +46,68 @@ func (m *Match) align(of []samples) {
 	}
 }
 
-// witnesses are those of a lane's collectives whose ends are compared: all-reduces, which end
-// together on all ranks, where there are enough of them.
-func (m *Match) witnesses(s samples) samples {
-	n, reduces := 0, samples{}
+// evidence is collectives of two lanes whose ends are compared: those of some names, the steps of
+// lane b moved by shift. The distances between their ends vary by spread.
+type evidence struct {
+	a, b   int
+	names  []int32
+	shift  int
+	spread int64
+}
+
+// witnesses are the names of a lane whose ends are compared. First all-reduces, which end together on
+// all ranks, where there are enough of them, else all; then each other name that has as many by itself:
+// between the stages of a pipeline what is sent ends together, and all-reduces do not.
+func (m *Match) witnesses(s samples) (sets [][]int32) {
+	n, reduces := 0, []int32(nil)
 	for name, points := range s {
 		if m.reduce[name] {
-			n, reduces[name] = n+len(points), points
+			n, reduces = n+len(points), append(reduces, name)
 		}
 	}
 	if n < minReduces {
-		return s
+		return [][]int32{slices.Collect(maps.Keys(s))}
 	}
-	return reduces
+	sets = [][]int32{reduces}
+	for name, points := range s {
+		if !m.reduce[name] && len(points) >= minReduces {
+			sets = append(sets, []int32{name})
+		}
+	}
+	return sets
 }
 
 // alignReport aligns the report of lane k, the first of its report, to those before it: by the
-// lane before it and the lane of its own with the least spread. It returns false where the
-// report is of another run than all of them.
+// lane before it and the lane of its own with the least spread, of all-reduces if no other name has
+// less than half of theirs. It returns false where the report is of another run than all of them.
 func (m *Match) alignReport(k int, of []samples) bool {
-	a, b, shift, least := -1, -1, 0, int64(math.MaxInt64)
+	best := [2]evidence{{spread: math.MaxInt64}, {spread: math.MaxInt64}} // of the first names, of others
 	for i := range k {
 		for j := k; j < len(m.Lanes); j++ {
 			if m.Lanes[j].Report != m.Lanes[k].Report {
 				continue
 			}
-			if s, spread := m.shiftOf(i, j, of); spread < least {
-				a, b, shift, least = i, j, s, spread
+			for n, names := range m.witnesses(of[i]) {
+				if e := m.compare(i, j, names, of); e.spread < best[min(n, 1)].spread {
+					best[min(n, 1)] = e
+				}
 			}
 		}
 	}
-	if a < 0 {
+	e := best[0]
+	if best[1].spread < e.spread/2 {
+		e = best[1]
+	}
+	if e.spread == math.MaxInt64 {
 		return false
 	}
-	clock, slack, ok := fitClock(m.pairs(a, b, shift))
-	if !ok || m.Lanes[a].Clocked && m.Lanes[b].Clocked && !m.overlap(a, b) {
+	clock, slack, ok := fitClock(m.pairs(&e))
+	if !ok || m.Lanes[e.a].Clocked && m.Lanes[e.b].Clocked && !m.overlap(e.a, e.b) {
 		if clock, slack, ok = m.nearClock(k, of); !ok {
 			return false
 		}
 	}
-	m.clocks[k], m.slack[k], m.run[k] = clock, slack, m.run[a]
+	m.clocks[k], m.slack[k], m.run[k] = clock, slack, m.run[e.a]
 	return true
 }
 
@@ -94,29 +117,28 @@ func (m *Match) overlap(a, b int) bool {
 	return x.start < y.end && y.start < x.end
 }
 
-// shiftOf returns by how many steps lane b has to be moved to match lane a, and the median
-// deviation of the distances between ends. Steps have the same numbers in most runs, so another
-// shift has to agree clearly better: less than half the spread.
-func (m *Match) shiftOf(a, b int, of []samples) (shift int, spread int64) {
+// compare compares the ends of two lanes' collectives. Steps have the same numbers in most runs, so
+// another shift has to agree clearly better: less than half the spread.
+func (m *Match) compare(a, b int, names []int32, of []samples) evidence {
 	at := func(shift int) int64 {
 		var d []int64
-		for name, x := range m.witnesses(of[a]) {
-			eachInStep(head(x), head(of[b][name]), int32(shift), func(p, q *point) { d = append(d, q.end-m.clocks[a].Correct(p.end)) })
+		for _, name := range names {
+			eachInStep(head(of[a][name]), head(of[b][name]), int32(shift), func(p, q *point) { d = append(d, q.end-m.clocks[a].Correct(p.end)) })
 		}
 		if len(d) < minTogether {
 			return math.MaxInt64
 		}
 		return deviation(d)
 	}
-	spread = at(0)
+	e := evidence{a, b, names, 0, at(0)}
 	for d := 1; d <= maxShift; d++ {
 		for _, s := range [2]int{d, -d} {
-			if one := at(s); one < spread/2 {
-				shift, spread = s, one
+			if one := at(s); one < e.spread/2 {
+				e.shift, e.spread = s, one
 			}
 		}
 	}
-	return shift, spread
+	return e
 }
 
 // head is the first points of a sample, enough to tell a shift by.
@@ -152,20 +174,19 @@ func ofStep(points []point) int {
 	return n
 }
 
-// pairs returns what lanes a and b ran in common over the whole run, thinned out.
-func (m *Match) pairs(a, b, shift int) (all []pair) {
-	x, _ := m.sample(a, math.MaxInt64)
-	y, _ := m.sample(b, math.MaxInt64)
-	x = m.witnesses(x)
+// pairs returns what two lanes ran in common over the whole run, thinned out.
+func (m *Match) pairs(e *evidence) (all []pair) {
+	x, _ := m.sample(e.a, math.MaxInt64)
+	y, _ := m.sample(e.b, math.MaxInt64)
 	n := 0
-	for name, of := range x {
-		n += min(len(of), len(y[name]))
+	for _, name := range e.names {
+		n += min(len(x[name]), len(y[name]))
 	}
 	stride, i := n/maxPairs+1, 0
-	for name, of := range x {
-		eachInStep(of, y[name], int32(shift), func(p, q *point) {
+	for _, name := range e.names {
+		eachInStep(x[name], y[name], int32(e.shift), func(p, q *point) {
 			if i++; i%stride == 0 {
-				all = append(all, pair{p.step, q.end, q.end - m.clocks[a].Correct(p.end)})
+				all = append(all, pair{p.step, q.end, q.end - m.clocks[e.a].Correct(p.end)})
 			}
 		})
 	}
@@ -270,9 +291,9 @@ func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
 		if m.Lanes[a].Clocked != m.Lanes[k].Clocked || !m.overlap(a, k) {
 			continue
 		}
-		for name, x := range m.witnesses(of[a]) {
+		for _, name := range slices.Concat(m.witnesses(of[a])...) {
 			var ends [2][]int64
-			for i, points := range [2][]point{x, of[k][name]} {
+			for i, points := range [2][]point{of[a][name], of[k][name]} {
 				for _, p := range points {
 					ends[i] = append(ends[i], p.end)
 				}

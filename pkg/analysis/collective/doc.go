@@ -18,7 +18,8 @@
 //
 // Lanes of one report share a clock. The clock of another report is off by the median
 // distance of the ends of the collectives that two lanes ran in common, in the order of their
-// name in a step; over a long run it may drift ([Clock]). Ranks of reports whose collectives end
+// name in a step: all-reduces, or another name whose ends agree clearly better, as what stages of a
+// pipeline send. Over a long run it may drift ([Clock]). Ranks of reports whose collectives end
 // together on no clock are not of one run, and in no group together.
 //
 // # Division

@@ -21,8 +21,8 @@ const (
 	// minTogether is how many collectives two lanes have in common at least: of fewer nothing
 	// can be said.
 	minTogether = 4
-	// minReduces is how many all-reduces are enough to leave other collectives, some of which do
-	// not end together, out of the comparison of clocks.
+	// minReduces is how many all-reduces are enough to compare clocks without other collectives, some
+	// of which do not end together, and how many of another name to compare them by these alone.
 	minReduces = 16
 	// maxShift is by how many steps the recordings of two reports begin apart at most.
 	maxShift = 8

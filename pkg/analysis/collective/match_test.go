@@ -225,6 +225,46 @@ func TestClocks(t *testing.T) {
 	check("clocks", []Lane{make(0, same, false), off})
 }
 
+// Stages of a pipeline, a report each, have all-reduces of their own, half a step apart with jitter.
+// Their clocks go by what one sends to the other.
+func TestClocksOfStages(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	const steps, off = 100, 300_000
+	var lanes []Lane
+	for k := range int64(2) {
+		l := Lane{Rank: int32(k), Report: int(k), Clocked: true, Log: NewLog(store)}
+		add := func(step int64, c Collective, start, end int64) {
+			c.Step, c.Start, c.End = int32(step), start+k*off, end+k*off
+			l.Log.Collective(c)
+		}
+		for s := range int64(steps) {
+			sent := s*1_000_000 + s*7919%60_000
+			if k == 1 {
+				add(s, Collective{Name: 1}, sent-200_000, sent)
+			}
+			for i := range int64(4) {
+				at := sent - (1-k)*400_000 + 50_000 + i*80_000 + (1-k)*(s*104_729%20_000)
+				add(s, Collective{Allreduce: true}, at, at+5000)
+			}
+			if k == 0 {
+				add(s, Collective{Name: 1}, sent-10_000, sent)
+			}
+		}
+		l.Log.Seal()
+		lanes = append(lanes, l)
+	}
+	m, waits := New(lanes), int64(0)
+	m.Each(func(ev *Meeting) {
+		for _, w := range ev.Members {
+			waits += w.Wait
+		}
+	})
+	if c, run := m.Clock(1); c.Offset != off || run != 0 || waits != steps*190_000 || len(m.Groups) != 3 {
+		t.Errorf("clock %+v of run %d, %d ns of waits, groups %+v", c, run, waits, m.Groups)
+	}
+}
+
 // Kernels without a match are said from a hundredth of the time of the GPUs on.
 func TestDoubts(t *testing.T) {
 	for n, want := range map[int64]string{0: "", 9: "", 10: "10 collective kernels, about 1.0 % of the time, have no match"} {
