@@ -36,10 +36,12 @@ func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, n
 
 // Coverage is how much of the groups was recorded that run collectives together.
 type Coverage struct {
-	// Unmatched is how many kernels had no match in their group, and UnmatchedShare about how much of the time of
-	// the GPUs, from the first to the last collective of each segment: as much as as many collectives take. Not how long
-	// they are themselves: in the middle of a pipeline the short ones are left, as long ones overlap with anything.
+	// Unmatched is how many kernels had no match in their group, UnmatchedPart what part of all collectives,
+	// and UnmatchedShare about how much of the time of the GPUs, from the first to the last collective of each
+	// segment: as much as as many collectives take. Not how long they are themselves: in the middle of a
+	// pipeline the short ones are left, as long ones overlap with anything.
 	Unmatched      int64   `json:"unmatched"`
+	UnmatchedPart  float64 `json:"unmatched_part"`
 	UnmatchedShare float64 `json:"unmatched_share"`
 	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
 	// trace does not say: of the groups of which most were recorded, the largest.
@@ -71,7 +73,8 @@ func (m *Match) Coverage() Coverage {
 		for k := range m.Lanes {
 			length, span = length+m.Lanes[k].Log.length, span+m.Lanes[k].Log.span
 		}
-		c.UnmatchedShare = float64(c.Unmatched) / float64(kernels) * float64(length) / float64(max(1, span))
+		c.UnmatchedPart = float64(c.Unmatched) / float64(kernels)
+		c.UnmatchedShare = c.UnmatchedPart * float64(length) / float64(max(1, span))
 	}
 	return c
 }

@@ -57,7 +57,7 @@ func TestWaitUnknown(t *testing.T) {
 		unknown   bool
 	}{{0.2, false, 0, false}, {0.5, false, 0, true}, {0.5, true, 0, false}, {0.1, true, 20, false}, {0.1, true, 200, true}, {-1, false, 300, true}} {
 		res := &metric.Result{Run: metric.Run{Window: metric.WindowBenchmark, Method: "nvtx", GPUActivity: true, GPUs: 1, Ranks: []metric.Rank{{Total: 30, Benchmark: new(int64(30)), Whole: new(int64(30))}}}}
-		res.Run.Collectives = &metric.Collectives{Matched: (300 - test.unmatched) / 2, Coverage: collective.Coverage{Recorded: 2, Unmatched: test.unmatched, UnmatchedShare: 0.6 * float64(test.unmatched) / 300}}
+		res.Run.Collectives = &metric.Collectives{Matched: (300 - test.unmatched) / 2, Coverage: collective.Coverage{Recorded: 2, Unmatched: test.unmatched, UnmatchedPart: float64(test.unmatched) / 300}}
 		rows := map[string]float64{metric.GPUIdle: 0.05, metric.Launch: 0, metric.GPUUtilization: 0.95, metric.CollectiveWait: test.wait, metric.Comm: 0.6 / 0.95}
 		if test.host {
 			rows[metric.HostWait] = 0

@@ -449,12 +449,10 @@ func (r *Report) warn() {
 // rank, though all were recorded: in each scope the same part of them.
 func (r *Report) unmatched(s *Scope) float64 {
 	c := r.Collectives
-	all := &r.Scopes[0]
-	if c == nil || c.Estimated || s.value[comm] == nil || all.value[comm] == nil || all.at(comm) == 0 {
+	if c == nil || c.Estimated || s.value[comm] == nil {
 		return 0
 	}
-	part := c.UnmatchedShare / (all.at(comm) * all.at(gpuUtilization))
-	return min(1, part) * s.at(comm) * s.at(gpuUtilization)
+	return c.UnmatchedPart * s.at(comm) * s.at(gpuUtilization)
 }
 
 // waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives,
