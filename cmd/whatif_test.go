@@ -182,6 +182,7 @@ func TestWhatifReport(t *testing.T) {
 			CIUs   *[2]float64 `json:"ci_us"`
 			GainUs float64     `json:"gain_us"`
 		}
+		Warnings []string
 	}
 	predict := func(args ...string) (r report) {
 		out := must(t, nil, "whatif", append(args, "--format", "json")...)
@@ -210,13 +211,22 @@ func TestWhatifReport(t *testing.T) {
 			t.Errorf("%.1f us in a table, %.1f alone", s.StepUs, one.Scenarios[0].StepUs)
 		}
 	}
+	const nothing = "nothing in the trace is what this change is about: --"
 	for change, why := range map[string]string{
-		"--host=fast": "not a factor", "--range=_prepare_input=0": "such a name", "--range=cudaGraphLaunch=0": "such a name", "--kernel=*no_such*=0": "such a name",
-		"--no-wait=cudaEventSynchronize@nowhere": "such a name", "--why=blocked:lock=0": "not recorded", "--cpu-quota=none": "not recorded",
+		"--host=fast": "not a factor", "--range=_prepare_input=0": nothing, "--range=cudaGraphLaunch=0": nothing, "--kernel=*no_such*=0": nothing,
+		"--kernel=cudaGraphLaunch=0": nothing, "--call=_prepare_inputs=0": nothing, "--no-wait=cudaEventSynchronize@nowhere": nothing,
+		"--no-wait=cudaEventSynchronize@_prepare_inputs": nothing, "--why=blocked:lock=0": nothing, "--why=load=0": nothing, "--cpu-quota=none": nothing,
 	} {
 		if r := call(t, nil, "whatif", "../testdata/llama_tp2.sqlite", change); r.status != 2 || !strings.Contains(r.stderr, why) {
 			t.Errorf("%s: %d: %s", change, r.status, r.stderr)
 		}
+	}
+	const still = "no step takes longer or shorter with --no-wait 'cudaGraphLaunch'" // which has no wait
+	if r := predict(trace, "--no-wait", "cudaGraphLaunch"); !strings.Contains(strings.Join(r.Warnings, "|"), still) || r.Scenarios[0].GainUs != 0 {
+		t.Errorf("%q", r.Warnings)
+	}
+	if r := call(t, nil, "whatif", trace, "--no-wait", "cudaGraphLaunch", "-o", rows); r.status != 0 || !strings.Contains(r.stderr, still) {
+		t.Errorf("%d: %s", r.status, r.stderr)
 	}
 }
 

@@ -31,6 +31,7 @@ type applied struct {
 	Change
 	scenario int
 	at       int32 // where it is placed: the path, -1 for outside of all ranges, nowhere where no thread was there yet
+	met      *bool // something in the trace is of its name, or why, or was held up by a CPU limit
 }
 
 // newPlan makes scenarios ready for a trace.
@@ -41,7 +42,7 @@ func newPlan(t *Trace, scenarios []Scenario, know *known) *plan {
 		p.isAhead = append(p.isAhead, slices.ContainsFunc(scenarios[s].Changes, func(c Change) bool { return c.tokens == forTokens }))
 		p.ahead = p.ahead || p.isAhead[s]
 		for _, c := range scenarios[s].Changes {
-			p.add(applied{c, s, nowhere})
+			p.add(applied{c, s, nowhere, new(bool)})
 		}
 	}
 	p.whys.n, p.whys.factors, p.whys.names = p.n, map[idle.Why][]float64{}, p.names
@@ -76,6 +77,16 @@ func (p *plan) add(c applied) {
 	p.changes = append(p.changes, c)
 }
 
+// unmet names a change of a scenario that is about nothing in the trace, "" for none.
+func (p *plan) unmet(scenario int) string {
+	for _, c := range p.changes {
+		if c.scenario == scenario && !*c.met && (c.glob != "" || c.what == limitTime) {
+			return c.String()
+		}
+	}
+	return ""
+}
+
 // fits reports whether a change is about a name.
 func (p *plan) fits(c *applied, glob string, code int) bool {
 	n := &p.names[code]
@@ -100,6 +111,7 @@ func (p *plan) unit(process, rank, code int32) []float64 {
 		p.units[at] = slices.Repeat([]float64{1}, p.n)
 		for k := range p.changes {
 			if c := &p.changes[k]; c.what == unitTime && c.on(rank) && p.fits(c, c.glob, int(code)) {
+				*c.met = true
 				p.units[at][c.scenario] *= c.Factor
 			}
 		}
@@ -150,6 +162,7 @@ func (p *plan) enter(o *openRow) {
 // count makes a change count from a row on.
 func (p *plan) count(o *openRow, k int32) {
 	th, c := o.thread, &p.changes[k]
+	*c.met = true
 	if c.what == noWait {
 		o.left = append(o.left, k)
 		if o.class != event.APISync || c.tokens != anyWait {

@@ -1,9 +1,6 @@
 package replay
 
 import (
-	"slices"
-
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -331,31 +328,6 @@ func (t *Trace) thread(process int32, id int64) int32 {
 		t.threads = append(t.threads, place{process: process, id: id})
 	}
 	return code
-}
-
-// Missing says which change of a scenario is about nothing that the trace has, "" for none: it would look
-// as if there was nothing to gain.
-func (t *Trace) Missing(s Scenario) string {
-	has := func(glob string, isRange bool) bool {
-		k := slices.Index(t.names.globs, glob)
-		return glob == "" || slices.ContainsFunc(t.names.all, func(n name) bool { return n.isRange == isRange && n.fits>>k&1 != 0 })
-	}
-	recorded := slices.ContainsFunc(t.header.RankNumbers(), func(rank int32) bool { // what the operating system says of threads
-		return t.header.Records(event.OS, rank) || t.header.Records(event.Run, rank)
-	})
-	for _, c := range s.Changes {
-		switch {
-		case c.folded:
-		case c.what == limitTime && !recorded, c.what == whyHost && !recorded && !slices.ContainsFunc([]idle.Why{idle.Profiler, idle.QueueFull, idle.Load, idle.Unknown}, func(w idle.Why) bool { return matches(c.glob, w.String()) }):
-			return "why host threads do not go on was not recorded: " + c.String()
-		case c.what == whyHost && !slices.ContainsFunc(idle.Whys(), func(why string) bool { return matches(c.glob, why) }) &&
-			!slices.ContainsFunc(t.names.all, func(n name) bool { return !n.isRange && matches(c.glob, "os:"+n.text) }):
-			return "nothing in the trace has such a stall class: " + c.String()
-		case c.what != whyHost && !(has(c.glob, c.what == rangeTime) && has(c.within, true)):
-			return "nothing in the trace has such a name: " + c.String()
-		}
-	}
-	return ""
 }
 
 // globsOf are the globs of names in changes.

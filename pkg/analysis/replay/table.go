@@ -95,7 +95,11 @@ var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advi
 
 // Predict says what steps would take in some scenarios.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
-	return t.predict(func(p *predictor) error { return p.add(given...) }, nil)
+	r, err := t.predict(func(p *predictor) error { return p.add(given...) }, nil)
+	if err == nil {
+		r.Warnings = append(r.Warnings, r.still()...)
+	}
+	return r, err
 }
 
 // Table says what steps would take with what may help any run, with the run's own operations, and, the
@@ -178,6 +182,8 @@ type predicted struct {
 	pair                 bool      // the best two operations together
 	periods, keep, older []float64 // ns, of the steps that were chosen; nil where they are of no interest
 	queued               float64   // ns in the mean, see predictor.queued
+	still                bool      // they are those of now
+	unmet                string    // a change that is about nothing in the trace, "" for none
 }
 
 // chosen is a step that counts: its place among the steps of the trace, the one after it
@@ -391,7 +397,7 @@ func (p *predictor) add(all ...Scenario) error {
 		}
 	}
 	for k, next := 0, 1; k < len(all); k++ {
-		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next]}
+		row := predicted{Scenario: all[k], periods: periods[next], queued: queued[next], unmet: e.plan.unmet(next)}
 		if steps := p.unlike(&all[k]); steps != nil {
 			p.typical(steps, row.periods)
 		}
@@ -402,6 +408,7 @@ func (p *predictor) add(all ...Scenario) error {
 			row.keep = periods[next]
 			next++
 		}
+		row.still = slices.Equal(p.now, row.periods)
 		p.rows = append(p.rows, row)
 	}
 	return nil
@@ -506,9 +513,30 @@ func (p *predictor) report() *Report {
 	return r
 }
 
+// Missing is an error where a change that was asked for is about nothing in the trace: it would look as if
+// there was nothing to gain.
+func (r *Report) Missing() error {
+	if change := r.Scenarios[0].of.unmet; change != "" {
+		return &event.Error{Msg: "nothing in the trace is what this change is about: " + change,
+			Advice: "whatif without changes lists what is worth one, gaps the stall classes; '*NAME*=0' takes all that holds NAME; nsys2arrow --doctor says what was recorded"}
+	}
+	return nil
+}
+
+// still says of scenarios that they move no step, which is no finding where nothing that they are about is
+// on the way from one step to the next.
+func (r *Report) still() (all []string) {
+	for i := range r.Scenarios {
+		if one := &r.Scenarios[i]; one.of.still {
+			all = append(all, fmt.Sprintf("no step takes longer or shorter with %s: there is nothing of what it is about, or no step waits for that", one.Change))
+		}
+	}
+	return all
+}
+
 // Doubts says of one scenario why its rows tell less than its prediction.
 func (r *Report) Doubts() []string {
-	all, one := slices.Clone(r.Warnings), &r.Scenarios[0]
+	all, one := append(slices.Clone(r.Warnings), r.still()...), &r.Scenarios[0]
 	if late := one.of.queued / 1e3; math.Abs(late) > worthBoth*r.StepUs {
 		all = append(all, fmt.Sprintf("a step takes %s, and %s from one forward-step range to the next: the host runs further and further ahead of its GPU, which does the rest after the last range (whatif --report)",
 			report.Micros(one.StepUs), report.Micros(one.StepUs-late)))
@@ -653,7 +681,7 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 	ci := p.spread(row.periods)
 	now := p.mean(p.now) / 1e3
 	gain := now - p.mean(row.periods)/1e3
-	if ci == nil || row.queued == 0 && slices.Equal(p.now, row.periods) {
+	if ci == nil || row.queued == 0 && row.still {
 		return ci
 	}
 	off := offStep*now + offGain*math.Abs(gain)

@@ -48,7 +48,7 @@ func (w *whys) of(why idle.Why) []float64 {
 	f := make([]float64, len(w.changes))
 	for k, c := range w.changes {
 		if f[k] = 1; c.what == whyHost && matches(c.glob, text) || c.what == lostTime && why.Lost() {
-			f[k] = c.Factor
+			f[k], *c.met = c.Factor, true
 		}
 	}
 	w.factors[why] = f
@@ -101,7 +101,9 @@ func (w *whys) advance(th *whyTime, t int64) {
 			switch c := &w.changes[k]; {
 			case !c.on(th.thread.rank), c.what == lostTime && (!th.thread.launches || th.at < th.gil):
 			case c.what == limitTime:
-				gone[c.scenario] += float64(within(th.limits, th.at, until))
+				ns := within(th.limits, th.at, until)
+				*c.met = *c.met || ns > 0
+				gone[c.scenario] += float64(ns)
 			default:
 				gone[c.scenario] += float64(until-th.at) * (1 - f)
 			}

@@ -133,11 +133,11 @@ func (m *moving) run() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if missing := t.Missing(m.scenario); missing != "" {
-		return 0, &event.Error{Msg: missing, Advice: "whatif without changes lists what is worth one; '*NAME*=0' takes all that holds NAME; nsys2arrow --doctor says what was recorded"}
-	}
 	if m.out.reports {
 		p, err := t.Predict(m.scenario)
+		if err == nil {
+			err = p.Missing()
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -174,11 +174,14 @@ func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, erro
 // --by none, here or before.
 func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) error {
 	if len(m.scenario.Changes) > 0 {
-		if p, err := t.Each([]replay.Scenario{m.scenario}, false); err == nil {
+		p, err := t.Each([]replay.Scenario{m.scenario}, false)
+		if err == nil {
 			for _, doubt := range p.Doubts() {
 				r.Warn(doubt)
 			}
-		} else if !errors.Is(err, replay.ErrNoSteps) {
+			err = p.Missing()
+		}
+		if err != nil && !errors.Is(err, replay.ErrNoSteps) {
 			return err
 		}
 	}
