@@ -50,7 +50,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 		}
 	}
 	if without > 0 {
-		r.warn("the source of %s is missing, so their kinds of waste are unknown: give --source DIR", report.Counted(without, "function"))
+		r.warn("the source of %s is missing, so their kinds of waste are unknown, and the time of what they call may count twice: give --source DIR", report.Counted(without, "function"))
 	}
 	return r
 }
@@ -213,7 +213,7 @@ func (r *Report) addLines(g *graph, f *function, st *steps) {
 		}
 		h := b.hotspot(i, ns, st)
 		if call := hiding(b, i); h.Sub == Opaque && call != nil && g.knows(f, i, call) {
-			h.Sub = ""
+			h.Sub, h.Evidence[0] = "", fmt.Sprintf("what calling %s takes beyond its own lines, the profiler's time on these included", short(call.Path))
 		}
 		h.Share = r.share(ns)
 		if last > i {
