@@ -1,13 +1,19 @@
 package cmd
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/testkit/cases"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // TestSideBySide wants ranks that are read side by side to give the answer of ranks that
@@ -52,6 +58,52 @@ func TestPartNoSurer(t *testing.T) {
 			if few := strings.Contains(got.stdout, "forward-step marker ranges became steps"); few != (tt.want == "INCONCLUSIVE") ||
 				!strings.Contains(got.stdout, `"verdict": "`+tt.want+`"`) {
 				t.Errorf("%d layers, %v of eager steps, %v: not %s:\n%.500s", tt.layers, tt.share, part, tt.want, got.stdout)
+			}
+		}
+	}
+}
+
+// TestBordersOfPart wants the figures of chosen steps and times to be those that the whole run has
+// there: a replay that goes on from before is GPU work, and what was left out after the end is no idle
+// time. The host runs ahead here: most of a replay lies in the step after that of its launch.
+func TestBordersOfPart(t *testing.T) {
+	t.Parallel()
+	const ms = 1_000_000
+	var rows []eventtest.Row
+	for k := range int64(24) {
+		start := 1000*ms + k*20*ms
+		marker := eventtest.New(event.NVTX, 0, start, start+19*ms, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 8 gen reqs", k))
+		call := eventtest.New(event.API, 0, start+ms, start+2*ms, "cudaGraphLaunch")
+		replay := eventtest.New(event.Graph, 0, start+16*ms, start+35*ms, "graph") // and 1 ms idle
+		marker.Class, call.Class = event.StepMarker, event.GraphLaunch
+		marker.Thread, call.Thread, replay.Device, replay.Stream = 1, 1, 0, 7
+		call.Correlation, replay.Correlation = k+1, k+1
+		replay.LaunchStart, replay.LaunchEnd, replay.LaunchThread = call.Start, call.End, 1
+		rows = append(rows, marker, call, replay)
+	}
+	eventtest.Sort(rows)
+	h := eventtest.Header(rows)
+	h.Stage, h.Columns = "nsys2arrow", event.BaseCols
+	var raw bytes.Buffer
+	w := arrow.NewWriter(&raw, h)
+	if err := errors.Join(event.Each(eventtest.Source(h, rows, 10), w.Write), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	steps := must(t, raw.Bytes(), "phase")
+	for _, tt := range []struct {
+		part         []string
+		idle, window int64 // ms
+	}{
+		{[]string{"--from", "10", "--to", "16"}, 6, 119},
+		{[]string{"--from", "1195ms", "--to", "1330ms"}, 6, 130},
+		{[]string{"--to", "1310ms"}, 30, 310},
+		{[]string{"--window", "trace", "--from", "1202ms", "--to", "1210ms"}, 0, 8},
+	} {
+		for name, stream := range map[string][]byte{"rows": raw.Bytes(), "steps": steps} {
+			got := string(must(t, stream, "metrics", append(tt.part, "--format", "csv")...))
+			want := fmt.Sprintf("\naggregate,gpu_idle_ratio,%d,%d,", tt.idle*ms, tt.window*ms)
+			if !strings.Contains(got, want) {
+				t.Errorf("%s, %v: no %q in\n%.300s", name, tt.part, want, got)
 			}
 		}
 	}

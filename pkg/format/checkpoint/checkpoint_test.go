@@ -293,7 +293,7 @@ func choose(s Selection, rows []eventtest.Row, path string) []eventtest.Row {
 		rows = inSetOrder(rows)
 	}
 	var out []eventtest.Row
-	for _, r := range rows {
+	for i, r := range rows {
 		if s.Ranks != nil && !slices.Contains(s.Ranks, r.Rank) || s.Kinds != nil && !slices.Contains(s.Kinds, r.Kind) {
 			continue
 		}
@@ -303,12 +303,32 @@ func choose(s Selection, rows []eventtest.Row, path string) []eventtest.Row {
 			}
 			continue
 		}
-		if s.Time != nil && (r.Start < s.Time.From || r.Start >= s.Time.To) || s.Steps != nil && (r.Step < s.Steps.From || r.Step >= s.Steps.To || r.Step < 0) {
+		if s.Time != nil && (r.Start < s.Time.From && !reachesOver(r, s.Time.From) || r.Start >= s.Time.To) {
 			continue
+		}
+		if s.Steps != nil && (r.Step < s.Steps.From || r.Step >= s.Steps.To || r.Step < 0) && !reachesInto(s.Steps, rows, i) {
+			continue
+		}
+		if r.Kind == event.Step && s.Time != nil {
+			r.End = min(r.End, s.Time.To)
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+func reachesOver(r eventtest.Row, t int64) bool {
+	return r.Kind.IsGPU() && r.Start < t && r.End > t
+}
+
+// reachesInto reports whether row i reaches into the first chosen step of its rank.
+func reachesInto(steps *Range, rows []eventtest.Row, i int) bool {
+	for j, r := range rows {
+		if r.Kind == event.Step && r.Rank == rows[i].Rank && r.Step >= steps.From && r.Step < steps.To {
+			return i < j && reachesOver(rows[i], r.Start)
+		}
+	}
+	return false
 }
 
 func cutWindow(s Selection, rows []eventtest.Row, w eventtest.Row) (eventtest.Row, bool) {

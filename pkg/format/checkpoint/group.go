@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 
@@ -21,12 +22,13 @@ type unit struct{ file, group int }
 // which only files of others lack, it counts as rows.
 func (r *Reader) plan() []unit {
 	var rows, windows []unit
+	begin := r.begin()
 	for i, f := range r.files {
 		for g := range f.Groups() {
 			low, high, ok := f.TextBounds(g, event.Fields[event.ColKind].Name)
 			only := ok && low == high && low == event.Kinds[event.Window]
 			switch {
-			case !r.wanted(f, g, only):
+			case !r.wanted(f, g, only, begin):
 			case only:
 				windows = append(windows, unit{i, g})
 			default:
@@ -40,12 +42,9 @@ func (r *Reader) plan() []unit {
 // wanted tells from the bounds of a row group whether it may have rows that are
 // chosen.
 // It never leaves out a row that is chosen: unknown bounds want the group, but for those of
-// ranks, which are missing only where all are null.
-func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
-	meets := func(c event.Col, from, to int64) bool { // to inclusive
-		low, high, ok := f.IntBounds(g, event.Fields[c].Name)
-		return !ok || low <= to && from <= high
-	}
+// ranks, which are missing only where all are null. What is chosen begins no earlier than begin, and what
+// ends later may reach into it.
+func (r *Reader) wanted(f *parquet.File, g int, windows bool, begin int64) bool {
 	s := &r.opt.Selection
 	if s.Ranks != nil {
 		low, high, ok := f.IntBounds(g, event.Fields[event.ColRank].Name)
@@ -56,10 +55,45 @@ func (r *Reader) wanted(f *parquet.File, g int, windows bool) bool {
 	if windows {
 		return s.Kinds == nil || slices.Contains(s.Kinds, event.Window)
 	}
-	if s.Steps != nil { // the chosen steps cut the window wherever they start, the one after them ends it
-		return meets(event.ColStep, s.Steps.From, s.Steps.To)
+	switch {
+	case s.Steps != nil && meets(f, g, event.ColStep, s.Steps.From, s.Steps.To): // the chosen steps cut the window, the one after them ends it
+		return true
+	case s.Time != nil && (s.Time.From >= s.Time.To || meets(f, g, event.ColStart, s.Time.From, s.Time.To-1)):
+		return s.Time.From < s.Time.To
 	}
-	return s.Time == nil || s.Time.From < s.Time.To && meets(event.ColStart, s.Time.From, s.Time.To-1)
+	return begin == math.MinInt64 || meets(f, g, event.ColStart, math.MinInt64, begin-1) && meets(f, g, event.ColEnd, begin+1, math.MaxInt64)
+}
+
+// meets tells from the bounds of a row group whether a column may have values from one to another,
+// inclusive.
+func meets(f *parquet.File, g int, c event.Col, from, to int64) bool {
+	low, high, ok := f.IntBounds(g, event.Fields[c].Name)
+	return !ok || low <= to && from <= high
+}
+
+// begin returns a time that what is chosen by time or step begins no earlier than, the earliest of
+// all where that is not known.
+func (r *Reader) begin() int64 {
+	switch s := &r.opt.Selection; {
+	case s.Time != nil:
+		return s.Time.From
+	case s.Steps == nil:
+		return math.MinInt64
+	}
+	begin := int64(math.MaxInt64)
+	for _, f := range r.files {
+		for g := range f.Groups() {
+			if !meets(f, g, event.ColStep, r.opt.Steps.From, r.opt.Steps.To) {
+				continue
+			}
+			low, _, ok := f.IntBounds(g, event.Fields[event.ColStart].Name)
+			if !ok {
+				return math.MinInt64
+			}
+			begin = min(begin, low)
+		}
+	}
+	return begin
 }
 
 // groups is the source of all rows of some row groups, in their order. While one is given

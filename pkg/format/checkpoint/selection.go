@@ -10,11 +10,12 @@ import (
 // Selection chooses rows. The zero value chooses all; what is set must hold all
 // at once.
 //
-// A window row whose span meets Time is chosen and cut to it; with Steps it is
+// A window row whose span meets Time is chosen and cut to it, and a step row ends where it
+// does, as nothing that starts later is left to tell what the rest was; with Steps the window is
 // cut to what lies between the start of the first step chosen and that of the
 // step numbered Steps.To, if there is one. All other rows come through as they are. The
 // header's counts stay those of the whole reports, and with Time or Steps it says
-// that they do. With Steps, the time from a rank's first to its last GPU activity
+// that they do, and from when on there are no rows. With Steps, the time from a rank's first to its last GPU activity
 // is unknown: the header is written before the rows that would tell.
 type Selection struct {
 	// Ranks are the ranks whose rows are chosen; nil for all rows, those
@@ -22,10 +23,10 @@ type Selection struct {
 	Ranks []int32
 	// Kinds are the kinds of rows that are chosen, nil for all.
 	Kinds []event.Kind
-	// Time is where a row has to start, in ns.
+	// Time is where a row has to start, in ns, or reach from before if a GPU did it.
 	Time *Range
-	// Steps is the numbers of the steps that a row has to belong to; a row
-	// that belongs to none is not chosen.
+	// Steps is the numbers of the steps that a row has to belong to, or reach into if a GPU did it;
+	// a row that belongs to none is not chosen.
 	Steps *Range
 }
 
@@ -78,6 +79,12 @@ func (s *Selection) header(h *event.Header) *event.Header {
 		}
 		if span != nil {
 			r.Chosen = true
+			if t := s.Time; t != nil {
+				if was := r.ChosenTime; was != nil {
+					t = &Range{max(t.From, was[0]), min(t.To, was[1])}
+				}
+				r.ChosenTime = &[2]int64{t.From, t.To}
+			}
 			r.GPUStart, r.GPUEnd = span.cut(r.GPUStart, r.GPUEnd)
 			r.BusyStart, r.BusyEnd = span.cut(r.BusyStart, r.BusyEnd)
 			r.RankFacts = s.cutFacts(r.RankFacts, span)
@@ -159,12 +166,13 @@ type filter struct {
 	spans  map[int32]*Range // of each rank, what its chosen steps span
 	rows   []int32          // of the batch that are chosen
 	out    event.Batch
+	reach  reach
 }
 
 // Header is event.Source's: what the selection leaves of that of the rows.
 func (f *filter) Header() *event.Header { return f.header }
 
-// Next passes batches on whose rows are all chosen, and copies the rows of the
+// Next passes batches on whose rows are all chosen as they are, and copies the rows of the
 // others.
 func (f *filter) Next() (*event.Batch, error) {
 	for {
@@ -172,21 +180,24 @@ func (f *filter) Next() (*event.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-		windows := f.choose(b)
-		switch {
-		case len(f.rows) == 0:
-			continue
-		case len(f.rows) == b.Len && !windows:
+		f.out.Reset(b.Columns)
+		cut := f.choose(b)
+		if len(f.rows) == b.Len && f.out.Len == 0 && !cut {
 			return b, nil
 		}
-		f.out.Reset(b.Columns)
 		f.out.AppendRows(b, f.rows)
-		if !windows {
+		switch {
+		case f.out.Len == 0:
+			continue
+		case !cut:
 			return &f.out, nil
 		}
 		for i, kind := range f.out.Kind.Values {
-			if kind == event.Window { // which are cut to the part that is chosen
+			switch {
+			case kind == event.Window:
 				f.out.Start.Values[i], f.out.End.Values[i] = f.windowSpan(&f.out, i)
+			case kind == event.Step && f.sel.Time != nil:
+				f.out.End.Values[i] = min(f.out.End.Values[i], f.sel.Time.To)
 			}
 		}
 		return &f.out, nil
@@ -194,33 +205,34 @@ func (f *filter) Next() (*event.Batch, error) {
 }
 
 // choose sets f.rows to the rows that are chosen, and returns whether there are
-// window rows among them.
-func (f *filter) choose(b *event.Batch) (windows bool) {
+// some among them that may have to be cut.
+func (f *filter) choose(b *event.Batch) (cut bool) {
 	f.rows = f.rows[:0]
 	for i := range b.Len {
+		if f.sel.Steps != nil && b.Kind.Values[i] == event.Step {
+			f.recordStep(b, i)
+		}
 		if f.chosen(b, i) {
 			f.rows = append(f.rows, int32(i))
-			windows = windows || b.Kind.Values[i] == event.Window
+			kind := b.Kind.Values[i]
+			cut = cut || kind == event.Window || kind == event.Step && f.sel.Time != nil
 		}
 	}
-	return windows
+	if f.sel.Steps != nil && b.Len > 0 {
+		f.hold(b)
+	}
+	return cut
 }
 
 // chosen reports whether row i passes. A step row passes by its own time, the rows in it
 // by theirs; a window row passes where anything of it is left (cutWindows).
 func (f *filter) chosen(b *event.Batch, i int) bool {
-	s, kind := f.sel, b.Kind.Values[i]
-	if s.Steps != nil && kind == event.Step {
-		f.recordStep(b, i)
-	}
-	if s.Ranks != nil && !slices.Contains(s.Ranks, rankOf(b, i)) || s.Kinds != nil && !slices.Contains(s.Kinds, kind) {
-		return false
-	}
-	if kind == event.Window && (s.Time != nil || s.Steps != nil) {
+	s := f.sel
+	if b.Kind.Values[i] == event.Window && (s.Time != nil || s.Steps != nil) {
 		from, to := f.windowSpan(b, i)
-		return from < to
+		return from < to && s.hasRow(b, i)
 	}
-	if s.Time != nil && !s.Time.has(b.Start.Values[i]) {
+	if !s.meets(b, i) {
 		return false
 	}
 	if s.Steps != nil {
@@ -228,6 +240,16 @@ func (f *filter) chosen(b *event.Batch, i int) bool {
 		return ok && s.Steps.has(step)
 	}
 	return true
+}
+
+// meets reports whether row i, not of a window, is chosen as far as steps have no say.
+func (s *Selection) meets(b *event.Batch, i int) bool {
+	return s.hasRow(b, i) && (s.Time == nil || s.Time.has(b.Start.Values[i]) || reaches(b, i, s.Time.From))
+}
+
+// hasRow reports whether row i is of a rank and a kind that are chosen.
+func (s *Selection) hasRow(b *event.Batch, i int) bool {
+	return (s.Ranks == nil || slices.Contains(s.Ranks, rankOf(b, i))) && (s.Kinds == nil || slices.Contains(s.Kinds, b.Kind.Values[i]))
 }
 
 // recordStep keeps where the chosen steps of a rank begin and end. Step rows come before the
@@ -242,6 +264,7 @@ func (f *filter) recordStep(b *event.Batch, i int) {
 	switch {
 	case f.sel.Steps.has(step) && span == nil:
 		f.spans[rank] = &Range{start, math.MaxInt64}
+		f.release(b, i)
 	case step == f.sel.Steps.To && span != nil:
 		span.To = start
 	}

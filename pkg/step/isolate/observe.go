@@ -11,6 +11,7 @@ import (
 func (r *rank) observe(b *event.Batch, k int) {
 	kind, classed := b.Kind.Values[k], b.Class.Valid.Get(k)
 	switch {
+	case b.Start.Values[k] < r.since:
 	case kind == event.NVTX:
 		if classed || r.plan.custom {
 			r.observeMarker(b, k)

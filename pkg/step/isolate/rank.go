@@ -42,8 +42,8 @@ type clock struct {
 	frontier int64 // latest end of the GPU activity so far
 	limit    int64 // a row that starts later than this closes the open segment
 
-	lost       [][2]int64 // what was not recorded, in order
-	unrecorded [][2]int64 // those of them that begin after the last row
+	since      int64      // what starts before it is there only as it reaches into what was chosen
+	unrecorded [][2]int64 // what was not recorded, or left out, after the last row, in order
 	border     int64      // where the first of these begins, never
 }
 
@@ -99,15 +99,19 @@ type segment struct {
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
-		clock:     clock{last: none, frontier: none, limit: never, lost: h.Span(id).Unrecorded},
+		clock:     clock{last: none, frontier: none, limit: never, since: none, unrecorded: h.Span(id).Unrecorded},
 		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{launcher: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
 	}
 	f := h.RankFacts(id)
 	r.startup = f != nil && f.Markers > 0 && !plan.custom && h.Source() == "torch"
-	r.unrecorded = r.lost
+	report := h.Report(id)
+	if report != nil && report.ChosenTime != nil {
+		r.since = report.ChosenTime[0]
+		r.unrecorded = append(slices.Clip(r.unrecorded), [2]int64{report.ChosenTime[1], never})
+	}
 	r.passBorders(none)
-	if report := h.Report(id); report != nil && plan.method == step.Allreduce && len(report.AllreduceDevices) == len(report.Ranks) {
+	if report != nil && plan.method == step.Allreduce && len(report.AllreduceDevices) == len(report.Ranks) {
 		r.device = report.AllreduceDevices[slices.Index(report.Ranks, id)]
 	}
 	return r
