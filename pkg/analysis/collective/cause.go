@@ -12,7 +12,7 @@ type resolver struct {
 type resolved struct {
 	parts  partCursor
 	index  int64 // of the last collective whose idle time was read
-	firsts []int64
+	firsts []first
 	since  []sinceLast // by group
 }
 
@@ -27,7 +27,10 @@ func newResolver(m *Match) *resolver {
 	r := &resolver{m: m, lanes: make([]resolved, len(m.Lanes))}
 	for k := range r.lanes {
 		log := m.Lanes[k].Log
-		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, index: -1, firsts: log.firsts, since: make([]sinceLast, len(m.Groups))}
+		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, index: -1, since: make([]sinceLast, len(m.Groups))}
+		if !m.Lanes[k].Stepless {
+			r.lanes[k].firsts = log.firsts
+		}
 	}
 	for g := range m.Groups {
 		for _, k := range m.Groups[g].Lanes {
@@ -39,17 +42,15 @@ func newResolver(m *Match) *resolver {
 
 // read reads what a lane did up to a collective.
 func (r *resolved) read(index int64) {
-	for len(r.firsts) > 0 && r.firsts[0] <= index {
-		// What was before the segment explains nothing in it; the idle time that is kept before
-		// its first collective is of the segment.
-		r.parts.upTo(r.firsts[0]-1, func(Part) {})
+	for len(r.firsts) > 0 && r.firsts[0].n <= index { // what was before the segment explains nothing in it
+		r.parts.upTo(2*r.firsts[0].n-1, func(Part) {})
 		for g := range r.since {
 			r.since[g].did.clear()
-			r.since[g].owned = 0
+			r.since[g].owned = r.firsts[0].own
 		}
 		r.firsts = r.firsts[1:]
 	}
-	r.parts.upTo(index, r.add)
+	r.parts.upTo(2*index, r.add)
 }
 
 // add adds a part to what the lane did since it left the last collective of each group.

@@ -67,8 +67,8 @@ type partCursor struct {
 	done   bool
 }
 
-// upTo calls f with the parts of the collectives up to index that were not read yet.
-func (c *partCursor) upTo(index int64, f func(Part)) {
+// upTo calls f with the parts up to a number that were not read yet.
+func (c *partCursor) upTo(number int64, f func(Part)) {
 	for !c.done {
 		if c.rows == nil || c.at == len(c.rows[spill.Key]) {
 			c.rows, c.at = c.reader.Next(spill.Columns(colKey, colNs)), 0
@@ -77,7 +77,7 @@ func (c *partCursor) upTo(index int64, f func(Part)) {
 			}
 		}
 		for ; c.at < len(c.rows[spill.Key]); c.at++ {
-			if c.rows[spill.Key][c.at] > index {
+			if c.rows[spill.Key][c.at] > number {
 				return
 			}
 			f(Part{Key(c.rows[colKey][c.at]), c.rows[colNs][c.at]})

@@ -41,20 +41,24 @@ type Collective struct {
 // start.
 type Log struct {
 	rows  *spill.Log
-	parts *spill.Log // by number of the collective they precede
+	parts *spill.Log // by twice the number of the collective they precede, less one before its segment
 	n     int64
 
 	idle    account // since the last collective
 	first   bool    // the next one is the first of a segment
 	pending []pendingRow
 
-	firsts       []int64 // numbers of the first collectives of segments
+	firsts       []first // of segments
 	start, end   int64   // of the first and the last collective
 	length, span int64   // of all collectives together, and from the first to the last one of each segment
 
 	// Own kernels: their union so far is closed, and a piece that may still grow.
 	closed, from, to int64
+	before           int64 // of them, before the segment
 }
+
+// first is the first collective of a segment: its number, and how long own kernels ran before the segment.
+type first struct{ n, own int64 }
 
 // pendingRow is a collective during which own kernels may still run.
 type pendingRow struct {
@@ -68,7 +72,7 @@ const (
 	colLength = spill.Payload + iota
 	colStep
 	colName  // twice the name, and one more for all-reduces
-	colOwn   // ns of own kernels before its start, since the segment's start
+	colOwn   // ns of own kernels before its start
 	colOwned // and from then to its end
 	numColumns
 )
@@ -140,7 +144,7 @@ func (l *Log) add(p *pendingRow) {
 // Collective observes a collective.
 func (l *Log) Collective(c Collective) {
 	l.pass(c.Start)
-	l.idle.drain(func(p Part) { l.parts.Add(l.n, int64(p.Key), p.Ns) })
+	l.idle.drain(func(p Part) { l.parts.Add(2*l.n, int64(p.Key), p.Ns) })
 	l.pending = append(l.pending, pendingRow{Collective: c, own: l.ownAt(c.Start)})
 	if l.n == 0 {
 		l.start = c.Start
@@ -152,7 +156,7 @@ func (l *Log) Collective(c Collective) {
 	l.span += max(0, c.End-since)
 	l.end, l.length = max(l.end, c.End), l.length+c.End-c.Start
 	if l.first {
-		l.firsts, l.first = append(l.firsts, l.n), false
+		l.firsts, l.first = append(l.firsts, first{l.n, l.before}), false
 	}
 	l.n++
 }
@@ -160,16 +164,19 @@ func (l *Log) Collective(c Collective) {
 // Idle observes idle time of a key, 0 or more, since the last collective.
 func (l *Log) Idle(key Key, ns int64) { l.idle.add(key, ns) }
 
-// Segment observes that another segment begins at t: what was before explains no wait.
+// IdleBefore observes idle time before the segment that began last, which has no collective yet.
+func (l *Log) IdleBefore(key Key, ns int64) {
+	if ns > 0 {
+		l.parts.Add(2*l.n-1, int64(key), ns)
+	}
+}
+
+// Segment observes that another segment begins at t: what was before explains no wait in it, but
+// is kept for where steps turn out to be none.
 func (l *Log) Segment(t int64) {
 	l.pass(t)
-	l.first = true
-	l.idle.clear()
-	l.closed = 0
-	if l.to > none {
-		l.from = max(l.from, t)
-		l.to = max(l.to, l.from)
-	}
+	l.first, l.before = true, l.ownAt(t)
+	l.idle.drain(func(p Part) { l.IdleBefore(p.Key, p.Ns) })
 }
 
 // Seal observes the end of the lane's rows, and lets go of memory.

@@ -273,14 +273,20 @@ func proportion(ns int64, weights map[Key]int64) map[Key]int64 {
 	return parts
 }
 
-// TestReference wants exactly the reference's matches, waits and causes, of one report and of one
-// for each lane whose clocks differ.
+// TestReference wants exactly the reference's matches, waits and causes: of one report, of one for each
+// lane whose clocks differ, and of lanes whose steps turn out to be none, which have no segments.
 func TestReference(t *testing.T) {
 	for seed := range uint64(cases.Few(20, 20, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		run := makeRun(rng, 2+rng.IntN(4), 400)
-		want := reference(run)
-		for _, reports := range []bool{false, true} {
+		for _, mode := range []struct{ reports, stepless bool }{{false, false}, {true, false}, {false, true}} {
+			reports, of := mode.reports, &made{slices.Clone(run.lanes), run.groups}
+			for k := range of.lanes {
+				if mode.stepless {
+					of.lanes[k].segments = of.lanes[k].segments[:1] // which nothing is before
+				}
+			}
+			want := reference(of)
 			store := spill.NewStore(1 << 20)
 			lanes := make([]Lane, len(run.lanes))
 			for k := range lanes {
@@ -288,7 +294,7 @@ func TestReference(t *testing.T) {
 				if reports {
 					offset = int64(k) * 200_000
 				}
-				lanes[k] = Lane{Rank: int32(k), Log: run.lanes[k].log(store, offset)}
+				lanes[k] = Lane{Rank: int32(k), Log: run.lanes[k].log(store, offset), Stepless: mode.stepless}
 				if reports {
 					lanes[k].Report = k
 				}
@@ -325,7 +331,7 @@ func TestReference(t *testing.T) {
 				}
 			})
 			if seen != len(want) || m.Estimated {
-				t.Errorf("seed %d, reports %v: %d of %d kernels matched, estimated %v", seed, reports, seen, len(want), m.Estimated)
+				t.Errorf("seed %d, %+v: %d of %d kernels matched, estimated %v", seed, mode, seen, len(want), m.Estimated)
 			}
 			store.Close()
 		}

@@ -71,7 +71,12 @@ func (m *Match) Coverage() Coverage {
 	if c.Unmatched > 0 {
 		length, span := int64(0), int64(0)
 		for k := range m.Lanes {
-			length, span = length+m.Lanes[k].Log.length, span+m.Lanes[k].Log.span
+			log := m.Lanes[k].Log
+			if length += log.length; m.Lanes[k].Stepless {
+				span += log.end - log.start
+			} else {
+				span += log.span
+			}
 		}
 		c.UnmatchedPart = float64(c.Unmatched) / float64(kernels)
 		c.UnmatchedShare = c.UnmatchedPart * float64(length) / float64(max(1, span))

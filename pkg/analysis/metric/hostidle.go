@@ -86,11 +86,15 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 	if q := h.waits[step.Fetching]; len(q) > 0 && host.Len() > 0 {
 		parts = stat.Subtract(parts, stat.Union(q))
 	}
-	if since := max(from, h.segment); since < to {
-		ns := stat.Length(stat.Intersection(parts, []stat.Span{{From: since, To: to}}))
-		d.log.Idle(hostKey, ns)
-		d.log.Idle(otherKey, to-since-ns)
+	observe := func(idle func(collective.Key, int64), from, to int64) {
+		if from < to {
+			ns := stat.Length(stat.Intersection(parts, []stat.Span{{From: from, To: to}}))
+			idle(hostKey, ns)
+			idle(otherKey, to-from-ns)
+		}
 	}
+	observe(d.log.IdleBefore, from, min(to, h.segment))
+	observe(d.log.Idle, max(from, h.segment), to)
 	if stat.Length(parts) > 0 {
 		r.creditHost(parts, to)
 	}
