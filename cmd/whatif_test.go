@@ -8,11 +8,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/format/arrow"
 	"github.com/hostbound/hostbound/pkg/testkit/cases"
+	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
+	"github.com/hostbound/hostbound/pkg/testkit/sim"
+	"github.com/hostbound/hostbound/pkg/testkit/testrun"
 )
 
 // TestWhatifRandom has other filters take what is written of odd traces, whatever is different.
@@ -426,6 +431,40 @@ func TestWhatifRunsAhead(t *testing.T) {
 		r := call(t, []byte(moved.stdout), "verdict", "--format", "json")
 		if says := strings.Contains(r.stdout, "further ahead of its GPU"); r.status != 0 || says != test.says {
 			t.Errorf("--host %s: said %v, want %v (%s)", test.host, says, test.says, r.stderr)
+		}
+	}
+}
+
+// TestWhatifPauses moves a run that the profiler recorded in parts: what was not recorded still lies
+// between the calls that stopped the profiler and those that started it again.
+func TestWhatifPauses(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Layers, c.Steps, c.Engine.RecordSteps, c.Engine.SkipSteps = 2, 2, 36, 10, 3
+	files := testrun.Simulate(t, c, false)
+	for _, host := range []string{"0.5", "1", "1.5"} {
+		moved := must(t, nil, "whatif", append([]string{"--host", host}, files...)...)
+		r, _, err := arrow.Open(bytes.NewReader(moved))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := eventtest.Collect(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank := range int32(c.Ranks) {
+			spans, stopped := [][2]int64{}, int64(0)
+			for _, row := range rows {
+				switch {
+				case row.Rank != rank:
+				case row.Name == "cudaProfilerStop":
+					stopped = row.End
+				case row.Name == "cudaProfilerStart" && stopped > 0:
+					spans = append(spans, [2]int64{stopped, row.Start})
+				}
+			}
+			if got := r.Header().Span(rank).Unrecorded; len(got) != 2 || !slices.Equal(got, spans) {
+				t.Errorf("--host %s, rank %d: %v not recorded, the profiler paused in %v", host, rank, got, spans)
+			}
 		}
 	}
 }

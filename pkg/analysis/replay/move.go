@@ -39,6 +39,9 @@ type moves struct {
 	bounds map[bound]int64
 	// By process: starts up to the former, and ends from the latter on, may be among bounds.
 	starts, ends []int64
+	// pauses are the new times at which the profiler stopped and started again, by process and old
+	// time: those of the ends of the calls that stopped it, and of the starts of those that started it.
+	pauses map[bound]int64
 }
 
 // stretch is the new times of the rows of a stretch, in the order of these.
@@ -66,7 +69,7 @@ const moveBlock = 1 << 10
 
 // newMoves returns a sink for the rows of a trace.
 func newMoves(t *Trace) *moves {
-	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), bounds: map[bound]int64{}}
+	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), bounds: map[bound]int64{}, pauses: map[bound]int64{}}
 	m.starts, m.ends = slices.Repeat([]int64{math.MinInt64}, len(t.processes)), slices.Repeat([]int64{never}, len(t.processes))
 	for i := range m.open {
 		m.open[i] = stretch{log: t.store.NewLog(2, 0), late: map[int64]int64{}}
@@ -75,6 +78,9 @@ func newMoves(t *Trace) *moves {
 		r := &t.header.Reports[i]
 		for _, f := range r.RankFacts {
 			p := t.process(f.Rank)
+			for _, u := range f.Unrecorded {
+				m.pauses[bound{p, true, u[0]}], m.pauses[bound{p, false, u[1]}] = u[0], u[1]
+			}
 			for _, x := range []struct{ start, end *int64 }{{f.GPUStart, f.GPUEnd}, {f.BusyStart, f.BusyEnd}} {
 				if int(p) >= len(m.starts) { // a rank without rows
 					continue
@@ -138,6 +144,20 @@ func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEn
 	}
 }
 
+// call is sink's.
+func (m *moves) call(process int32, start, end, newStart, newEnd int64) {
+	if len(m.pauses) == 0 {
+		return
+	}
+	d := m.t.clocks.ahead[process]
+	if k := (bound{process, true, end + d}); m.pauses[k] == k.t {
+		m.pauses[k] = newEnd + d
+	}
+	if k := (bound{process, false, start + d}); m.pauses[k] == k.t {
+		m.pauses[k] = newStart + d
+	}
+}
+
 // settle writes the rows at the beginning that are known.
 func (m *moves) settle(k int32) {
 	s := &m.open[k]
@@ -192,6 +212,11 @@ func (m *moves) header() *event.Header {
 			p := m.t.process(f.Rank)
 			f.GPUStart, f.GPUEnd = m.moved(p, false, f.GPUStart), m.moved(p, true, f.GPUEnd)
 			f.BusyStart, f.BusyEnd = m.moved(p, false, f.BusyStart), m.moved(p, true, f.BusyEnd)
+			f.Unrecorded = slices.Clone(f.Unrecorded)
+			for i := range f.Unrecorded {
+				u := &f.Unrecorded[i]
+				u[0], u[1] = m.pauses[bound{p, true, u[0]}], m.pauses[bound{p, false, u[1]}]
+			}
 			spans = append(spans, &f.RankSpan)
 		}
 		if len(spans) == 0 {

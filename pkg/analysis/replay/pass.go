@@ -12,6 +12,8 @@ type sink interface {
 	end(stretch int32, ordinal, t int64)
 	// unit takes the times of a unit, old and new, once.
 	unit(process int32, kind event.Kind, start, end, newStart, newEnd int64)
+	// call takes those of a call.
+	call(process int32, start, end, newStart, newEnd int64)
 }
 
 // pass goes through the rows of a trace in the order of old times, with any number of

@@ -302,6 +302,9 @@ func (h *hosts) close(o *openRow) {
 	th := o.thread
 	if h.sink != nil && !o.run {
 		h.sink.end(o.stretch, o.ordinal, th.now[0])
+		if o.kind == event.API {
+			h.sink.call(h.t.threads[th.number].process, o.start, o.row.end, o.newStart[0], th.now[0])
+		}
 	}
 	if o.counted {
 		h.closed(o)
