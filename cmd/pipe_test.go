@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hostbound/hostbound/pkg/analysis/gap"
+	"github.com/hostbound/hostbound/pkg/analysis/idle"
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/testkit/cases"
 )
@@ -62,6 +67,34 @@ func TestPipeEqualsSingleProcess(t *testing.T) {
 	}
 	if answers < len(runs) {
 		t.Errorf("only %d traces gave an answer", answers)
+	}
+}
+
+// The idle time with a host cause is one figure: what metrics adds up is what gaps lists by cause, where copies count
+// as activity, too.
+func TestHostCausesOfMetricsAndGaps(t *testing.T) {
+	t.Parallel()
+	for name, args := range runs {
+		if name == "graph" { // which has waits in collectives of some steps only
+			continue
+		}
+		trace := generate(t, args...)
+		for _, busy := range []string{"kernels", "all"} {
+			rows := metricRows(t, must(t, nil, "metrics", trace, "--busy", busy, "--window", "trace", "--format", "csv"))
+			var rep gap.Report
+			if err := json.Unmarshal(must(t, nil, "gaps", trace, "--busy", busy, "--window", "trace", "--format", "json"), &rep); err != nil {
+				t.Fatal(err)
+			}
+			host := int64(0)
+			for _, c := range rep.Idle.Causes {
+				if !slices.Contains([]string{idle.Graph.String(), idle.Queued.String(), idle.Tail.String()}, c.Cause) {
+					host += int64(math.Round(c.Us * 1e3))
+				}
+			}
+			if got := rows["aggregate "+metric.HostBound][0] - rows["aggregate "+metric.HostWait][0]; host == 0 || got != host {
+				t.Errorf("%s, --busy %s: metrics has %d ns, gaps %d", name, busy, got, host)
+			}
+		}
 	}
 }
 

@@ -20,34 +20,8 @@ const (
 	otherKey                       // none: replays, queues, requests
 )
 
-// calls finds the launching calls of activities by correlation: of the last ones, many more
-// than can wait in a queue.
-type calls []call
-
-type call struct{ correlation, end int64 }
-
-// add adds a launching call; of two of one correlation the first counts.
-func (c *calls) add(correlation, end int64) {
-	if *c == nil {
-		*c = make([]call, callsKept)
-	}
-	if at := &(*c)[correlation&(callsKept-1)]; at.correlation != correlation || at.end == 0 {
-		*at = call{correlation, end}
-	}
-}
-
-// end returns when the call of an activity returned; false where it is not known.
-func (c calls) end(correlation int64) (int64, bool) {
-	if c == nil {
-		return 0, false
-	}
-	at := &c[correlation&(callsKept-1)]
-	return at.end, at.correlation == correlation && at.end != 0
-}
-
 // hostIdle is what is known of idle time that has not ended, or whose owner is not known.
 type hostIdle struct {
-	calls   calls
 	origin  int64                         // start of the first slice that counts
 	segment int64                         // start of the open segment
 	waits   [step.RequestWays][]stat.Span // for requests, of which a part may be in an open gap
@@ -69,10 +43,9 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 		return
 	}
 	until := to
-	switch end, known := h.calls.end(b.Correlation.Values[i]); {
-	case graph:
+	if graph {
 		until = from
-	case known && b.Correlation.Valid.Get(i):
+	} else if end, known := b.LaunchEnd.Get(i); known { // as package idle has it
 		until = min(max(end, from), to)
 	}
 	if len(h.waits[step.Fetching])+len(h.waits[step.Following]) == 0 && from >= max(now.Start, h.segment) { // Fast path

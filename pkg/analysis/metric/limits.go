@@ -29,8 +29,6 @@ const (
 	// waits count: GPUs do not wait for one that has launched something once and then receives
 	// requests beside the others.
 	mainLaunches = 10
-	// callsKept is how many launching calls are kept to be joined with their work, a power of two.
-	callsKept = 1 << 15
 )
 
 // MinRuns is how many runs before it a run is compared with at least.

@@ -104,7 +104,7 @@ type Options struct {
 func Compute(src event.Source, opt Options) (*Result, error) {
 	h := src.Header()
 	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes |
-		1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+		1<<event.ColLaunchStart | 1<<event.ColLaunchThread)
 	if h.Isolation != nil {
 		need |= event.StepCols
 	}
@@ -124,7 +124,6 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	}
 	for _, r := range c.ranks {
 		r.walk.Finish()
-		r.hosts.calls = nil
 		r.settle()
 	}
 	c.dropUnclear()

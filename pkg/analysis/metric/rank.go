@@ -151,9 +151,6 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 		case event.API:
 			if class := classes[i]; (class == event.Launch || class == event.GraphLaunch) && b.Class.Valid.Get(i) {
 				r.observeLaunch(b.Thread.Values[i], starts[i], ends[i], class)
-				if b.Correlation.Valid.Get(i) {
-					r.hosts.calls.add(b.Correlation.Values[i], ends[i])
-				}
 			}
 		case event.Overhead:
 			if string(b.Name.Get(i)) == cudaname.QueueFull && ends[i] > starts[i] {

@@ -481,11 +481,8 @@ func (ref *referenceRank) gaps(device int32) (gaps []referenceGap) {
 		if from < r.Start && !in(r.Start, ref.lost) {
 			g := referenceGap{from: from, to: r.Start, row: i}
 			until := r.Start
-			for _, call := range ref.rows[:i] {
-				if call.Kind == event.API && (call.Class == event.Launch || call.Class == event.GraphLaunch) && call.Correlation == r.Correlation && r.Correlation >= 0 {
-					until = min(until, max(from, call.End))
-					break
-				}
+			if r.LaunchEnd >= 0 {
+				until = min(until, max(from, r.LaunchEnd))
 			}
 			if own >= 0 && own == replay {
 				until = from

@@ -74,7 +74,7 @@ var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
 
 // metricColumns are the columns that measuring and comparing look at.
 const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
-	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread)
+	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchThread)
 
 // measurement is how a run is measured.
 type measurement struct {
