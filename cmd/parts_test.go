@@ -64,22 +64,23 @@ func TestPartNoSurer(t *testing.T) {
 }
 
 // TestBordersOfPart wants the figures of chosen steps and times to be those that the whole run has
-// there: a replay that goes on from before is GPU work, and what was left out after the end is no idle
-// time. The host runs ahead here: most of a replay lies in the step after that of its launch.
+// there: a replay that goes on from before is GPU work, and a range host work; what was left out after
+// the end is no idle time. The host runs ahead here: most of a replay lies in the step after that of its launch.
 func TestBordersOfPart(t *testing.T) {
 	t.Parallel()
-	const ms = 1_000_000
+	const us, ms = 1000, 1_000_000
 	var rows []eventtest.Row
 	for k := range int64(24) {
 		start := 1000*ms + k*20*ms
 		marker := eventtest.New(event.NVTX, 0, start, start+19*ms, fmt.Sprintf("_forward_step %d: 0 ctx reqs, 8 gen reqs", k))
 		call := eventtest.New(event.API, 0, start+ms, start+2*ms, "cudaGraphLaunch")
 		replay := eventtest.New(event.Graph, 0, start+16*ms, start+35*ms, "graph") // and 1 ms idle
-		marker.Class, call.Class = event.StepMarker, event.GraphLaunch
-		marker.Thread, call.Thread, replay.Device, replay.Stream = 1, 1, 0, 7
+		prep := eventtest.New(event.NVTX, 0, start+14*ms, start+18*ms, "_prepare_inputs")
+		marker.Class, call.Class, prep.Class = event.StepMarker, event.GraphLaunch, event.Prep
+		marker.Thread, call.Thread, prep.Thread, replay.Device, replay.Stream = 1, 1, 1, 0, 7
 		call.Correlation, replay.Correlation = k+1, k+1
 		replay.LaunchStart, replay.LaunchEnd, replay.LaunchThread = call.Start, call.End, 1
-		rows = append(rows, marker, call, replay)
+		rows = append(rows, marker, call, prep, replay)
 	}
 	eventtest.Sort(rows)
 	h := eventtest.Header(rows)
@@ -91,19 +92,24 @@ func TestBordersOfPart(t *testing.T) {
 	}
 	steps := must(t, raw.Bytes(), "phase")
 	for _, tt := range []struct {
-		part         []string
-		idle, window int64 // ms
+		part                        []string
+		idle, window, exposed, prep int64 // us
 	}{
-		{[]string{"--from", "10", "--to", "16"}, 6, 119},
-		{[]string{"--from", "1195ms", "--to", "1330ms"}, 6, 130},
-		{[]string{"--to", "1310ms"}, 30, 310},
-		{[]string{"--window", "trace", "--from", "1202ms", "--to", "1210ms"}, 0, 8},
+		{[]string{"--from", "10", "--to", "16"}, 6000, 119_000, 6000, 24_000},
+		{[]string{"--from", "1195ms", "--to", "1330ms"}, 6000, 130_000, 6000, 24_000},
+		{[]string{"--to", "1310ms"}, 30_000, 310_000, 16_000, 60_000},
+		{[]string{"--window", "trace", "--from", "1202ms", "--to", "1210ms"}, 0, 8000, 0, 0},
+		{[]string{"--window", "trace", "--from", "1215500us", "--to", "1240ms"}, 1500, 24_500, 1500, 6500},
 	} {
 		for name, stream := range map[string][]byte{"rows": raw.Bytes(), "steps": steps} {
 			got := string(must(t, stream, "metrics", append(tt.part, "--format", "csv")...))
-			want := fmt.Sprintf("\naggregate,gpu_idle_ratio,%d,%d,", tt.idle*ms, tt.window*ms)
-			if !strings.Contains(got, want) {
-				t.Errorf("%s, %v: no %q in\n%.300s", name, tt.part, want, got)
+			for _, want := range []string{
+				fmt.Sprintf("\naggregate,gpu_idle_ratio,%d,%d,", tt.idle*us, tt.window*us),
+				fmt.Sprintf("\naggregate,host_prep_exposed_ratio,%d,%d,", tt.exposed*us, tt.prep*us),
+			} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s, %v: no %q in\n%.400s", name, tt.part, want, got)
+				}
 			}
 		}
 	}

@@ -27,7 +27,7 @@ var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
 // choiceFlags leave rows out.
 var choiceFlags = []cli.Flag{
 	{Name: "rank", List: true, Usage: "keep only `RANKS`, such as 0 or 0,2,5", Group: choosingRows},
-	{Name: "from", Usage: "keep only rows from `WHERE` on, and GPU work that goes on then: a step number, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
+	{Name: "from", Usage: "keep only rows from `WHERE` on, and what goes on then: a step number, or a time such as 1500ms or 1.5 (seconds)", Group: choosingRows},
 	{Name: "to", Usage: "keep only rows before `WHERE`, a step number or a time", Group: choosingRows},
 	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "keep only rows of `KINDS`, such as kernel,api; isolate and phase still read the others, but analyses need nearly all kinds", Group: choosingRows},
 }

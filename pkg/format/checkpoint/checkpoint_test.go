@@ -318,7 +318,7 @@ func choose(s Selection, rows []eventtest.Row, path string) []eventtest.Row {
 }
 
 func reachesOver(r eventtest.Row, t int64) bool {
-	return r.Kind.IsGPU() && r.Start < t && r.End > t
+	return r.Kind != event.Step && r.Start < t && r.End > t
 }
 
 // reachesInto reports whether row i reaches into the first chosen step of its rank.

@@ -4,7 +4,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// reach holds what a GPU did before the first chosen step of the rank that is being read, and may
+// reach holds what began before the first chosen step of the rank that is being read, and may
 // go on in it. Of the rows so far it has those that end after the last of them starts, so they are few.
 type reach struct {
 	rank        int32
@@ -12,9 +12,11 @@ type reach struct {
 	pick        []int32
 }
 
-// reaches reports whether a GPU did row i of b from before t on until after.
+// reaches reports whether row i of b goes on from before t until after. What is known of a step
+// that does is no step.
 func reaches(b *event.Batch, i int, t int64) bool {
-	return b.Kind.Values[i].IsGPU() && b.Start.Values[i] < t && b.End.Values[i] > t
+	kind := b.Kind.Values[i]
+	return b.Start.Values[i] < t && b.End.Values[i] > t && kind != event.Step && kind != event.Window
 }
 
 // rankStart returns the first of the rows up to row i that are of its rank.
@@ -64,7 +66,7 @@ func (f *filter) hold(b *event.Batch) {
 	goOn := func(b *event.Batch, i int) []int32 {
 		r.pick = r.pick[:0]
 		for ; i < b.Len; i++ {
-			if b.Kind.Values[i].IsGPU() && b.End.Values[i] > t {
+			if b.End.Values[i] > t {
 				r.pick = append(r.pick, int32(i))
 			}
 		}

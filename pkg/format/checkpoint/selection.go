@@ -23,10 +23,10 @@ type Selection struct {
 	Ranks []int32
 	// Kinds are the kinds of rows that are chosen, nil for all.
 	Kinds []event.Kind
-	// Time is where a row has to start, in ns, or reach from before if a GPU did it.
+	// Time is where a row has to start, in ns, or go on from before; a step has to start there.
 	Time *Range
-	// Steps is the numbers of the steps that a row has to belong to, or reach into if a GPU did it;
-	// a row that belongs to none is not chosen.
+	// Steps is the numbers of the steps that a row has to belong to, or go on in from before; a row that
+	// does neither is not chosen.
 	Steps *Range
 }
 

@@ -124,8 +124,8 @@ type Report struct {
 	// Chosen: the rows are a choice of the report's, by time or by step, but
 	// the counts are those of the whole report.
 	Chosen bool `json:"chosen,omitempty"`
-	// ChosenTime is from when to when rows were chosen by time, by their start, and what a GPU did that
-	// goes on from before; nil where none was left out for that.
+	// ChosenTime is from when to when rows were chosen by time, by their start, with what goes on from
+	// before; nil where none was left out for that.
 	ChosenTime *[2]int64 `json:"chosen_time_ns,omitempty"`
 	// Kinds are the kinds of rows that were not left out, nil where none was; the counts
 	// are those of the whole report.
