@@ -86,16 +86,10 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 // addReplay counts the replay that a row is of, at its first row.
 func (r *rank) addReplay(a *activity) {
 	switch {
-	case a.launch != nil:
-		if a.launch.recorded {
-			return
-		}
-		a.launch.recorded = true
-	case a.Correlation >= 0 && !r.calling.replays.first(a.Correlation):
+	case a.Kind == event.Graph:
+		r.now.started.Whole++
+	case a.Correlation < 0 || !r.calling.replays.First(a.Correlation):
 		return
 	}
 	r.now.started.Recorded++
-	if a.Kind == event.Graph {
-		r.now.started.Whole++
-	}
 }

@@ -10,7 +10,6 @@ type launch struct {
 	start       int64
 	path        int32 // of ranges around the call
 	name        int32
-	recorded    bool // something of its replay was seen
 }
 
 // ring finds recent launches by their correlation, whose low bits are its place:
@@ -72,18 +71,4 @@ func (r *ring) find(correlation, start int64) *launch {
 		return nil
 	}
 	return l
-}
-
-// seen tells the first GPU row of a launch that is not remembered.
-type seen [256]int64
-
-// first reports whether this is the first row with that correlation for a while.
-// Correlations are not negative.
-func (s *seen) first(correlation int64) bool {
-	slot := &s[correlation&255]
-	if *slot == correlation+1 {
-		return false
-	}
-	*slot = correlation + 1
-	return true
 }

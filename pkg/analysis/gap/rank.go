@@ -46,7 +46,7 @@ type rank struct {
 type calling struct {
 	threads []caller
 	ring    ring
-	replays seen // launches that are not in the ring, of which a replay was seen
+	replays event.Replays
 }
 
 // caller is a thread.

@@ -35,7 +35,7 @@ type rank struct {
 	credited
 	markers markers
 	name    int // index in rules.prep of the text of prep, past the end: none yet
-	seen    seen
+	seen    event.Replays
 	names   event.Memo[int32] // numbers of collectives
 
 	totals
@@ -189,7 +189,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 		r.acc.whole++
 	} else if b.GraphNode.Valid.Get(i) {
 		r.acc.replayed++
-		if correlation, ok := b.Correlation.Get(i); ok && r.seen.first(correlation) {
+		if correlation, ok := b.Correlation.Get(i); ok && r.seen.First(correlation) {
 			r.acc.replays++
 		}
 	}

@@ -155,37 +155,3 @@ func (h *thread) cut(t int64, acc *tally) {
 	}
 	acc.graphLaunch += h.graphLaunch.Cut(t)
 }
-
-// seenSize is how many identities are remembered at least: far more replays than
-// can be running at a time.
-const seenSize = 4096
-
-// seen tells the first of the rows of a graph replay, which share a correlation.
-// It forgets what is long ago, so that its size does not depend on the stream's.
-type seen struct {
-	last     int64 // of the row before
-	any      bool
-	now, old map[int64]struct{}
-}
-
-// first reports whether this is the first row with that correlation.
-// At least the last seenSize correlations are known, at most twice as many.
-func (s *seen) first(correlation int64) bool {
-	return !(s.any && s.last == correlation) && s.another(correlation)
-}
-
-// another is first for a correlation that is not that of the row before.
-func (s *seen) another(correlation int64) bool {
-	s.last, s.any = correlation, true
-	if _, ok := s.now[correlation]; ok {
-		return false
-	}
-	if _, ok := s.old[correlation]; ok {
-		return false
-	}
-	if len(s.now) >= seenSize || s.now == nil {
-		s.now, s.old = make(map[int64]struct{}), s.now
-	}
-	s.now[correlation] = struct{}{}
-	return true
-}
