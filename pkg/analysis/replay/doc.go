@@ -39,7 +39,8 @@
 //
 // A call that waits ends when the unit that it waits for has ended, by what it took to return then;
 // what ended before it began was not waited for. Units are found by the stream, where that was
-// recorded, else by the process; a copy blocks where its row ends inside its call, but not, other
+// recorded, else by the process: then, other than SPEC 12 has it, each stream of that GPU is waited for, since another
+// one may be the last now, but for those on which work went on. A copy blocks where its row ends inside its call, but not, other
 // than SPEC 12 has it, an asynchronous one from or to what was recorded as pinned memory; a launch
 // in a full queue ends with the unit that freed it, and a queue is full where that was recorded or
 // 1,016 launches wait; queries one after the other are one wait. What is inside a wait moves in

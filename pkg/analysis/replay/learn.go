@@ -160,10 +160,11 @@ func (l *learner) row(t *Trace, o *openRow) {
 		if r == nil {
 			break
 		}
-		if r.unit != nil && r.unit.end > o.row.end+jitter {
+		last := latestOf(r.units)
+		if last != nil && last.end > o.row.end+jitter {
 			a.against[age]++
 		}
-		if long && (r.unit == nil || r.unit.end <= o.start+jitter) {
+		if long && (last == nil || last.end <= o.start+jitter) {
 			a.over[age]++
 		}
 	}

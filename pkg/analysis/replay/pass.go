@@ -41,7 +41,6 @@ type process struct {
 	launchers []*thread // that launched
 	latest    *unit     // that started last
 	starts    []int32   // steps whose start is to come
-	last      *unit     // with the latest end
 	records   [maxAge]record
 	recorded  int // records of events so far
 	markers   [4]anchor

@@ -190,8 +190,7 @@ func (h *hosts) call(o *openRow) {
 		if q.recorded++; h.learn != nil {
 			h.learn.records[h.t.threads[th.number].process]++
 		}
-		r.t = o.start
-		h.gpu.hold(&r.unit, q.last)
+		r.begin(&h.gpu, q, o.start)
 	}
 	if th.held == nil {
 		th.held = o

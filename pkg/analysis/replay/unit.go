@@ -254,17 +254,12 @@ func (g *gpu) ended(u *unit) {
 func (g *gpu) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 	g.onStream(st, u)
 	g.hold(&p.latest, u)
-	if p.last == nil || u.end >= p.last.end {
-		g.hold(&p.last, u)
-	}
 	for k := p.recorded - 1; k >= max(0, p.recorded-maxAge); k-- {
 		rec := &p.records[k%maxAge]
 		if rec.t <= u.call {
 			break
 		}
-		if rec.unit == nil || u.end >= rec.unit.end {
-			g.hold(&rec.unit, u)
-		}
+		rec.add(g, u)
 	}
 	if !r.node || l == nil {
 		return
@@ -506,6 +501,40 @@ func (p *process) span(u *unit) {
 
 // record is a call that records an event.
 type record struct {
-	t    int64
-	unit *unit // of those launched before, the one with the latest end so far
+	t     int64
+	units []*unit // of those launched before, on each stream the one with the latest end so far
+}
+
+// add adds a unit that was launched before.
+func (r *record) add(g *gpu, u *unit) {
+	k := slices.IndexFunc(r.units, func(o *unit) bool { return o.stream == u.stream })
+	if k < 0 {
+		k, r.units = len(r.units), append(r.units, nil)
+	}
+	if o := r.units[k]; o == nil || u.end >= o.end {
+		g.hold(&r.units[k], u)
+	}
+}
+
+// begin makes it the record of an event at t.
+func (r *record) begin(g *gpu, p *process, t int64) {
+	for _, u := range r.units {
+		g.drop(u)
+	}
+	r.t, r.units = t, r.units[:0]
+	for _, st := range p.streams {
+		if st.latest != nil {
+			r.add(g, st.latest)
+		}
+	}
+}
+
+// latestOf returns the unit that ends last, nil of none.
+func latestOf(units []*unit) (last *unit) {
+	for _, u := range units {
+		if last == nil || u.end >= last.end {
+			last = u
+		}
+	}
+	return last
 }

@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/hostbound/hostbound/pkg/trace/event"
+import (
+	"slices"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
+)
 
 // waits are what threads wait for, and what of it a scenario is without.
 type waits struct {
@@ -8,6 +12,7 @@ type waits struct {
 	tokens     map[waitKey]bool // see known
 	unhindered []int64          // what calls of a name take that wait for nothing, 0 where none says
 	age        []int            // by thread: of the record that its waits for events are for
+	units      []*unit          // see lastOfEach
 }
 
 // isQuery reports whether a row asks whether the GPU is done.
@@ -269,30 +274,46 @@ func (w *waits) awaited(o *openRow) (*anchor, bool) {
 	case event.OS:
 		return w.waker(o)
 	}
-	u := w.awaitedUnit(o, p, limit)
-	if u == nil || u.end <= o.start && o.class != event.APISync {
+	last, units := w.awaitedUnits(o, p, limit)
+	if last == nil || last.end <= o.start && o.class != event.APISync {
 		return nil, false
 	}
-	return &anchor{u.end, w.gpu.endOf(u)}, true
+	a, copied := &anchor{last.end, w.gpu.endOf(last)}, false
+	for _, u := range units {
+		if u.stream.device != last.stream.device {
+			continue
+		}
+		for s, end := range w.gpu.endOf(u) {
+			if end <= a.new[s] {
+				continue
+			}
+			if !copied {
+				a.new, copied = slices.Clone(a.new), true
+			}
+			a.new[s] = end
+		}
+	}
+	return a, true
 }
 
-// awaitedUnit returns the unit that a call waited for, nil for none.
-func (w *waits) awaitedUnit(o *openRow, p *process, limit int64) *unit {
+// awaitedUnits returns the unit that a call waited for, nil for none: the last to end. What it waited for
+// besides, on other streams, may end last in a scenario.
+func (w *waits) awaitedUnits(o *openRow, p *process, limit int64) (last *unit, all []*unit) {
 	flags := w.hosts.t.names.all[o.name].flags
 	switch {
 	case o.copied != nil:
-		return o.copied
+		return o.copied, nil
 	case o.full, o.queries > 1:
-		return lastEnded(p.streams, never, limit, o.start)
+		return lastEnded(p.streams, never, limit, o.start), nil
 	case o.class != event.APISync || o.queries > 0:
-		return nil
+		return nil, nil
 	case flags&isEventSync != 0:
 		return w.recorded(o, p, limit)
 	case o.stream >= 0 && flags&isStreamSync != 0:
 		st := [1]*stream{&w.gpu.streams[o.stream]}
-		return lastEnded(st[:], o.start, limit, o.start)
+		return lastEnded(st[:], o.start, limit, o.start), nil
 	}
-	return lastEnded(p.streams, o.start, limit, o.start)
+	return w.lastOfEach(p.streams, o.start, limit, o.start)
 }
 
 // record returns the record of an event that is so many back from t, 1 for the latest; nil
@@ -310,16 +331,29 @@ func (p *process) record(t int64, age int) *record {
 	return nil
 }
 
-// recorded returns the unit that a wait for an event is for.
-func (w *waits) recorded(o *openRow, p *process, limit int64) *unit {
+// recorded returns the units that a wait for an event is for, and the last of them.
+func (w *waits) recorded(o *openRow, p *process, limit int64) (last *unit, all []*unit) {
 	r := p.record(o.start, w.age[o.thread.number])
-	switch {
-	case r == nil:
-		return lastEnded(p.streams, never, limit, o.start)
-	case r.unit == nil || r.unit.end <= limit:
-		return r.unit
+	if r == nil {
+		return lastEnded(p.streams, never, limit, o.start), nil
 	}
-	return lastEnded(p.streams, r.t, limit, o.start)
+	if last = latestOf(r.units); last == nil || last.end <= limit {
+		return last, r.units
+	}
+	return w.lastOfEach(p.streams, r.t, limit, o.start)
+}
+
+// lastOfEach is lastEnded, and the last of each stream: but of one on which work goes on, which the call did
+// not wait for.
+func (w *waits) lastOfEach(streams []*stream, before, limit, from int64) (last *unit, all []*unit) {
+	last, w.units = lastEnded(streams, before, limit, from), w.units[:0]
+	for k, st := range streams {
+		u := lastEnded(streams[k:k+1], before, limit, from)
+		if u != nil && (st.latest.end <= limit || st.latest.call >= before) {
+			w.units = append(w.units, u)
+		}
+	}
+	return last, w.units
 }
 
 // lastEnded returns the unit of some streams that ended last by limit and after from, of those
