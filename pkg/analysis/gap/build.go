@@ -16,29 +16,17 @@ import (
 // The order is that of what rests on what: findings on all parts, the hand-off on findings,
 // and warnings come last, as any part may add some.
 func (c *Watch) report() (*Report, error) {
-	none := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
-	c.wholeTrace = c.wholeTrace || none
+	stepless := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
+	c.wholeTrace = c.wholeTrace || stepless
 	views := c.views()
-	rep := &Report{Findings: []findings.Finding{}, Workload: c.header.Workload(), Warnings: c.header.Warnings()}
-	if rep.Warnings == nil {
-		rep.Warnings = []string{}
-	}
-	if none && len(views) > 0 {
-		rep.Warnings = append(rep.Warnings, "no steps were found: the figures are of the whole trace")
-	}
-	if len(views) == 0 {
-		rep.reason = "no rank has a window: there are no steps, or no GPU activity"
-		if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
-			rep.reason = "no GPU activity was recorded"
-		}
-		rep.Warnings = append(rep.Warnings, rep.reason)
-		quota, err := c.trace.Quota()
-		if err != nil {
+	rep := &Report{Findings: []findings.Finding{}, Workload: c.header.Workload(), Warnings: append([]string{}, c.header.Warnings()...)}
+	switch {
+	case len(views) == 0:
+		if err := c.nothing(rep); err != nil {
 			return nil, err
 		}
-		if rep.Quota = quota; quota != "" {
-			rep.Warnings = append(rep.Warnings, quota)
-		}
+	case stepless:
+		rep.Warnings = append(rep.Warnings, "no steps were found: the figures are of the whole trace")
 	}
 	if rep.Idle = c.idleReport(views); len(views) > 0 && rep.Idle.GPUs == 0 {
 		rep.reason = "no GPU activity in the window: what was recorded of it has no length"
@@ -58,6 +46,33 @@ func (c *Watch) report() (*Report, error) {
 	if err := c.find(rep, views, found); err != nil {
 		return nil, err
 	}
+	c.recordMore(rep, views, found)
+	rep.Handoff = rep.handoff()
+	if c.opt.Stacks {
+		rep.Stacks = append(found.stacks(views), c.waitStacks(rep)...)
+	}
+	if c.opt.Series {
+		rep.Series = c.seriesReport(views, rep.Idle.Causes)
+	}
+	c.warn(rep, views)
+	return rep, nil
+}
+
+// nothing says why no rank has a window, and what the kernel counted of a limit on CPU time.
+func (c *Watch) nothing(rep *Report) (err error) {
+	rep.reason = "no rank has a window: there are no steps, or no GPU activity"
+	if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
+		rep.reason = "no GPU activity was recorded"
+	}
+	rep.Warnings = append(rep.Warnings, rep.reason)
+	if rep.Quota, err = c.trace.Quota(); rep.Quota != "" {
+		rep.Warnings = append(rep.Warnings, rep.Quota)
+	}
+	return err
+}
+
+// recordMore says what was not recorded of host threads that GPUs waited for.
+func (c *Watch) recordMore(rep *Report, views []*view, found *evidence) {
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() }) {
 		bare := false // samples without a stack are all there is
@@ -72,20 +87,17 @@ func (c *Watch) report() (*Report, error) {
 	if rep.Idle.nameless(c) {
 		rep.Idle.PythonFunctions = c.header.PythonFunctions()
 	}
-	rep.Handoff = rep.handoff()
-	if c.opt.Stacks {
-		rep.Stacks = found.stacks(views)
-		if rep.Waits != nil {
-			for of, ns := range c.waits.parts {
-				rep.Stacks = append(rep.Stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
-			}
-		}
+}
+
+// waitStacks are the waits in collectives as stacks.
+func (c *Watch) waitStacks(rep *Report) (stacks []figure.Stack) {
+	if rep.Waits == nil {
+		return nil
 	}
-	if c.opt.Series {
-		rep.Series = c.seriesReport(views, rep.Idle.Causes)
+	for of, ns := range c.waits.parts {
+		stacks = append(stacks, figure.Stack{Rank: of.rank, Phase: of.phase.String(), Cause: timeline.Waits, Path: []string{c.waitCause(of.key)}, Evidence: figure.Exact, Ns: ns})
 	}
-	c.warn(rep, views)
-	return rep, nil
+	return stacks
 }
 
 // find finds what there is to do.
