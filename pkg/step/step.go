@@ -1,14 +1,14 @@
-// Package step is what others read of the steps of a run, the forward iterations of each rank,
-// which package isolate has found: a [Walker] goes through the rows of a rank and says which
-// step, or gap between steps, each stretch of time belongs to; a [Tagger] says whether a step is
-// of prefill or of decode.
+// Package step holds what other packages need to know of the steps of a run, the forward
+// iterations of each rank, which package isolate has found. A [Walker] goes through the rows
+// of a rank and says which step, or gap between steps, each stretch of time belongs to. A
+// [Tagger] says whether a step is prefill or decode.
 //
-// # What kind of step one is
+// # Kinds of steps
 //
-// Whether a step ran eagerly where others replay a graph, or compiled code, whether replays are
-// missing, and what is a wait for requests, is decided here and nowhere else: a [Walker] counts what
-// each step ran ([Work]), [Kinds] and [LostReplays] say what that makes of it, and a [Requester]
-// observes a thread.
+// Only this package decides whether a step ran eagerly where others replay a graph, whether it
+// ran compiled code, whether replays are missing, and what is a wait for requests: a [Walker]
+// counts what each step ran ([Work]), [Kinds] and [LostReplays] draw the conclusions, and a
+// [Requester] observes a thread.
 package step
 
 // Methods of isolation.

@@ -1,55 +1,65 @@
-// Package collective matches the collectives of several GPUs, divides each into the time it
-// waits for a late rank and the time it transfers data, and says what the wait is due to. It
-// is the one place that does.
+// Package collective matches the collectives of several GPUs, divides each into the time
+// it waits for a late rank and the time it transfers data, and says what caused the wait.
+// No other package does.
 //
 // # Matching
 //
-// A [Log] holds the collectives of one lane, a GPU of a rank. [Match] finds out which lanes
-// run collectives together: for each kernel name, the lanes whose kernels of that name end
-// together are a group ([Group]), and names that the same lanes share are of one group: also one
-// of which there are too few to find that out, where all of them overlap.
-// Members of a communicator run its collectives in one order, so within a group the next
-// collective of a name on one lane belongs to the next on the others. They match where the
-// last start precedes the first end, by half of the shortest of them: one that follows a lost
-// one at once may begin a little before that ends elsewhere. Where they do not, the one that
-// ends first is unmatched, and the others try with what comes next. So a collective that one rank lacks leaves out itself
-// alone, and it does not matter how each rank's steps are numbered: ranks that run dummy
-// batches without a marker number theirs differently.
+// A [Log] holds the collectives of one lane, a GPU of a rank. [Match] finds out which
+// lanes run collectives together. For each kernel name, the lanes whose kernels of that
+// name end together are a group ([Group]), and names with the same lanes share one group.
+// A name with too few collectives to tell, or whose ends differ, joins a group of lanes
+// if its kernels overlap on them: all of them where they are few.
 //
-// Lanes of one report share a clock. The clock of another report is off by the median
-// distance of the ends of the collectives that two lanes ran in common, in the order of their
-// name in a step: all-reduces, or another name whose ends agree clearly better, as what stages of a
-// pipeline send. Over a long run it may drift ([Clock]). Ranks of reports whose collectives end
-// together on no clock are not of one run, and in no group together.
+// The members of a communicator run its collectives in the same order, so within a group
+// the next collective of a name on one lane belongs to the next one on the others. They
+// match if the last start precedes the first end by at least half of the shortest
+// duration: the collective that follows a lost one may begin just before the lost one
+// ends elsewhere. Otherwise the collective that ends first is unmatched, and the others
+// are tried with its successor. A collective that one rank lacks thus costs only itself,
+// and it does not matter how ranks number their steps: ranks that run dummy batches
+// without a marker number theirs differently.
+//
+// Lanes of one report share a clock. The offset of another report's clock is the median
+// distance between the ends of collectives that two lanes ran in common, paired by their
+// order within a step: those of all-reduces, or of another name if its ends agree clearly
+// better, such as what the stages of a pipeline send. The clock may drift over a long run
+// ([Clock]). Reports whose collectives end together on no clock are not of one run, and
+// their ranks share no group.
 //
 // # Division
 //
-// In a match the wait of a member is min(last start − own start, own duration − least
-// duration), at least 0, at the beginning of its kernel; transfer is the rest of its
-// duration. Of a group that is known to have more GPUs than were recorded ([Group.Partial]), who
-// arrives last may be one that is missing: each lane's transfer is then the least duration at the
-// same place of a step (the n-th of its name) among steps of the same phase with as many requests or
-// more, four at least, the rest is wait of unknown cause, and [Match.Estimated] says so; at a place
-// that comes more rarely nothing is known. Larger steps count because transfers of theirs take no
-// less: among steps of one size alone, where batches vary, the least of few is mostly one that
-// waited. So it is for a lane that shares its collectives with no other one, unless they are known
-// to be of one GPU. How many GPUs a group has is what kernels are compiled for, what the profiler
-// says of each collective, or the number of ranks of the run;
-// where no trace says it a group is taken for whole, and [Coverage] says so.
+// In a match, the wait of a member is min(last start − own start, own duration − least
+// duration), at least 0, at the beginning of its kernel. The rest of its duration is
+// transfer.
+//
+// If a group is known to have more GPUs than were recorded ([Group.Partial]), the last to
+// arrive may be one of the missing. Then the transfer of a lane is the least duration at
+// the same place of a step (the n-th of its name), among at least four steps of the same
+// phase with at least as many requests. The rest is a wait of unknown cause, and
+// [Match.Estimated] is set. At a place that occurs less often nothing is known. Larger
+// steps count because their transfers take no less time: where batch sizes vary, few
+// steps have the same size, and even the shortest of these has mostly waited. The same
+// holds for a lane that shares its collectives with no other, unless they are known to be
+// of one GPU.
+//
+// The number of GPUs in a group is what kernels are compiled for, what the profiler says
+// of each collective, or the number of ranks of the run. If no trace tells, the group is
+// assumed to be complete, and [Coverage] says so.
 //
 // # Causes
 //
-// Matches are resolved in the order of their ends. The member that arrives last is compared
-// with a waiting one since each left their group's previous collective that matched (the same one on
-// both), or since the segment began: the additional time of its own kernels is [Imbalance], at most the wait. The rest is
-// divided over what else the late lane did in that interval, its idle time by key and its
-// waits in collectives of other groups by theirs, in proportion, with the largest remainders
-// rounded up; [Unknown] where that is nothing. The parts add up to the wait, in ns.
-// Keys are the caller's: what the package divides by, it does not interpret.
+// Matches are resolved in the order of their ends. The member that arrives last is
+// compared with each one that waits, over the time since each left the group's previous
+// matched collective (the same one for both) or since the segment began. The extra time
+// of its own kernels is [Imbalance], up to the length of the wait. The rest is divided,
+// in proportion, over the late lane's idle time by key and its waits in collectives of
+// other groups by their keys, in that interval; the largest remainders are rounded up. If
+// there is neither, the rest is [Unknown]. The parts add up to the wait, in ns. Keys are
+// the caller's; this package does not interpret them.
 //
 // # Memory
 //
-// Ranks come one after the other, so collectives are kept in a store, about twenty bytes
-// each and ten for each key of idle time between two of them, and read a few times in their
-// order, a block of each lane at a time.
+// Ranks come one after the other, so collectives are kept in a store, at about twenty
+// bytes each plus ten for each key of idle time between two of them. They are read in
+// order a few times, one block per lane at a time.
 package collective

@@ -5,7 +5,7 @@
 //
 // All figures are lengths of unions of spans, cut to a set W of windows of each
 // rank. A GPU is a pair of rank and device with activity: kernels and
-// whole-graph replays, with Options.BusyAll copies and memsets, too. In terms of
+// whole-graph replays, and with Options.BusyAll also copies and memsets. In terms of
 //
 //	wall      |W| summed over ranks
 //	capacity  |W| summed over GPUs
@@ -33,30 +33,29 @@
 //	                            then, not the host
 //	collective_wait_ratio       the waits of a GPU in collectives for a late rank
 //	                            (package collective), summed / capacity
-//	host_wait_ratio             of these, what has a host cause / capacity
-//	host_bound_ratio            the idle time and these waits, as far as they have
-//	                            a host cause / capacity
+//	host_wait_ratio             the part of these waits with a host cause / capacity
+//	host_bound_ratio            the idle time and these waits, each with a host
+//	                            cause / capacity
 //
-// Idle time has a host cause (package idle's causes but graph, queued and tail) up to the
-// moment at which the launching call of the activity that ends it has returned, and while no
-// thread waits for requests. A wait has it in proportion to what the late rank did. The first is
-// not applicable where whole-graph rows hide collectives or none of them could be matched, the
-// others where no launches were recorded.
+// Idle time has a host cause (package idle's causes but graph, queued and tail) until the
+// launching call of the activity that ends it returns, except while a thread waits for
+// requests. The part of a wait with a host cause is in proportion to what the late rank did.
+// collective_wait_ratio is not applicable where whole-graph rows hide collectives or none of
+// them could be matched, the other two where no launches were recorded.
 //
-// The scope "aggregate" has the benchmark windows for W, or for each rank the span
-// of activity on any of its GPUs (WindowTrace, and streams without steps).
-// The scopes "context" and "generation" have the periods of such steps in the
-// benchmark segments; in all segments of a rank that has no such segment. What was
-// not recorded is in none of them.
+// In the scope "aggregate", W is the benchmark windows or, with WindowTrace and for streams
+// without steps, each rank's span of activity on any of its GPUs. In the scopes "context"
+// and "generation" it is the periods of such steps in the benchmark segments, or in all
+// segments of a rank without a benchmark segment. Time that was not recorded is in none of
+// them.
 //
 // # Why one pass is enough
 //
-// Rows of a rank come in the order of their start. So a union is one open span
-// that grows while the next one overlaps it, and whose length is credited when one
-// does not. A step.Walker cuts time into slices: there each open span is credited
-// to the slice that ends and goes on in the next one. Slices are added up for each
-// step, because which segment is the benchmark is said by the window rows at the
-// very end.
+// Rows of a rank come in the order of their start. So a union is one open span: it
+// grows as long as the next span overlaps it, and its length is credited when one
+// does not. A step.Walker cuts time into slices. At each cut an open span is credited
+// to the slice that ends, and goes on in the next one. Slices are added up per step,
+// because only the window rows at the very end say which segment is the benchmark.
 //
 // exposed needs no intersection: it is |prep ∪ busy| − |busy|.
 package metric

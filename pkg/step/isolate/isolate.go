@@ -1,106 +1,108 @@
-// Package isolate finds the steps of a run, the forward iterations of each rank,
-// in a stream of events. It puts a step row before the rows of each step, tags
-// those rows with the step's number, and ends the stream with one window row a
-// rank.
+// Package isolate finds the steps of a run, the forward iterations of each rank, in a stream
+// of events. It puts a step row before the rows of each step, tags those rows with the step's
+// number, and ends the stream with one window row per rank.
 //
 // # What a step is
 //
-// With the method "nvtx" a step is one forward-step marker range of a rank; two
-// ranges with the same iteration number of which the later starts within 100 us
-// of the earlier are one.
+// With the method "nvtx" a step is one forward-step marker range of a rank. Two ranges with
+// the same iteration number are one if the later starts within 100 us of the earlier.
 //
-// With "graph" it is one replay of a CUDA graph on the rank's device, from the
-// first start to the last end of the GPU activity with its launch identity; when
-// the call was made does not matter, the host may run far ahead. Where
-// replays come in a fixed cycle, as those of piecewise graphs do, a step is one cycle. A forward pass
-// that no replay ran is a step, too, from the first kernel after what a step begins with to the
-// last before what the next one does, if it has 16 kernels and no replay among them; its
-// row has the class launch.
-// Where nothing beside the replays recurs, each is taken for a step, with a warning: pieces of
-// one look the same, and passes that no replay ran are in the period of the replay before.
+// With "graph" a step is one replay of a CUDA graph on the rank's device, from the first start
+// to the last end of the GPU activity with its launch identity. The time of the call does not
+// matter, since the host may run far ahead. If replays come in a fixed cycle, as those of
+// piecewise graphs do, a step is one cycle. A forward pass without a replay is a step, too, if
+// it has at least 16 kernels: from the first kernel after the work that begins a step to the
+// last one before the work that begins the next. Its row has the class launch. If nothing but
+// the replays recurs, each replay is taken for a step, with a warning: the pieces of one graph
+// look the same, and passes without a replay fall into the period of the replay before them.
 //
-// With "allreduce" the kernels of class allreduce of one device, the lowest of
-// the rank that has any, are taken in the order of their start. In a rank with
-// markers a new step begins at a kernel that was launched during another marker
-// range than the one that the step so far belongs to. The marker range of a
-// launch is the one around its start, of several the one that starts last.
-// Kernels launched outside all ranges, a sampler's or a draft model's, join the
-// step under way, and where that has no range either, a new step begins where the
-// start is more than Gap after the latest end of the step so far. Those with which
-// a segment begins, as a recording may with a draft model's, and that make up one
-// step before that of a marker, belong to no step.
+// With "allreduce" the kernels of class allreduce are taken in the order of their start, on
+// the lowest device of the rank that has any. In a rank with markers a new step begins at a
+// kernel that was launched during another marker range than the current step's. The marker
+// range of a launch is the one around its start, or of several the one that starts last.
+// Kernels launched outside all ranges, such as a sampler's or a draft model's, join the
+// current step. If that has no range either, a new step begins where a kernel starts more than
+// Gap after the latest end of the step so far. A segment may begin with such kernels, as when
+// a recording starts inside a draft model. If they make up one step before that of the first
+// marker, they belong to no step.
 //
-// With "nvtx" a warning says where the host runs so far ahead of the GPU that markers are
-// not as far apart as the steps of the GPU. With all methods one says where something else
-// that a step has once says that there is another number of steps, and names both: markers,
-// their numbers, what is launched from one marker to the next, the usual
-// number of collectives and of kernels (checkCounts), and one where
-// the steps of some ranks are a quarter longer than those of others (checkUnlike).
-// Where every other marker is missing, has no number, and graphs are launched, nothing tells: a
-// draft model's graphs look the same.
+// With "nvtx" a warning says if the host runs so far ahead of the GPU that markers are closer
+// together than the steps of the GPU. With all methods a warning names both counts if
+// something else that occurs once per step shows another number of steps: markers, their
+// numbers, what is launched from one marker to the next, the usual number of collectives and
+// of kernels (checkCounts). Another one says if the steps of some ranks are a quarter longer
+// than those of others (checkUnlike). Undetected is the case in which every other marker is
+// missing, markers have no numbers, and graphs are launched: a draft model's graphs look the
+// same.
 //
-// A rank without allreduce kernels in a run that has them is a stage of a
-// pipeline: its steps are its marker ranges, or else its replays, or else it has none.
+// In a run with allreduce kernels, a rank without them is a stage of a pipeline: its steps are
+// its marker ranges, or else its replays, or else it has none.
 //
 // # Steps without markers
 //
-// In a rank without markers a gap is no evidence: the layers of a large model are
-// a millisecond apart in prefill, and the steps of a fast one less. A step is the period of
-// the sequence of its allreduce kernels, or replays, each of which is what lies before it of the
-// work that a step has once: the kernel that looks up embeddings, those that make tokens, the host's
-// waits, copies to and from the GPU. Kernels lie where they run, and what the host does between the launches of two, so
-// that it may run ahead. Those before which there is none, as inside layers, are left out, and two
-// that share half of it are alike: an eager prefill is a step as a replay is. Periods are found as
-// layers are ([step.Align]): by lag search, with local alignment.
+// In a rank without markers a gap is no evidence: the layers of a large model are a
+// millisecond apart in prefill, and the steps of a fast one are closer than that. A step is
+// the period of the sequence of allreduce kernels, or of replays. Each of these is described
+// by the once-per-step work just before it: the kernel that looks up embeddings, kernels that
+// make tokens, the host's waits, copies to and from the GPU. Kernels count where they run, and
+// what the host does counts between two launches, so the host may run ahead. Elements with
+// none of this before them, as inside layers, are left out. Two elements that share half of it
+// are equal, so an eager prefill is a step just as a replay is. Periods are found as layers
+// are ([step.Align]): by lag search, with local alignment.
 //
-// Of the periods that cover nine tenths of the sequence, that is taken with which most evidence
-// goes: each step has once, or never, what a kind of it is. That also says where
-// in the period a step begins: with the first of these kinds, in this order but for what makes tokens
-// and brings them back, which stands at the end. A rule is made of the names that lie at these
-// places and hardly anywhere else, and tells the steps of the rank.
+// Among the periods that cover nine tenths of the sequence, the one with the most evidence
+// wins: each kind of work that occurs once or never in every step is evidence. The kinds also
+// say where in the period a step begins: with the first of them, in the order above, except
+// that making tokens and copying them back come at the end. The names found at these places,
+// and hardly anywhere else, become the rule that identifies the steps of the rank.
 //
-// Where no period covers as much, or another one has as much evidence, isolating fails: it
-// cannot tell. It warns where a tenth of the steps differ in size, and where those of a segment
-// outside of the window do. Gap, when it is given, asks for the gaps alone.
+// If no period covers as much, or another has as much evidence, isolating fails: the steps
+// cannot be identified. Warnings say if a tenth of the steps differ in size, or if those of a
+// segment outside the window do. Gap, if given, makes gaps alone decide.
 //
-// Rejected: the length of gaps alone (tears prefill and joins fast decode), a fixed
-// list of kernel names (compiled models have others), and periods of the sequence
-// of kernels (layers recur more clearly than steps do, and context steps at a
-// fixed distance recur, too; leaving out what repeats by itself, one length after the other, told
-// the steps of three of 478 runs more).
+// Rejected: the length of gaps alone (splits prefill and merges fast decode), a fixed list of
+// kernel names (compiled models have others), and periods of the sequence of kernels (layers
+// recur more clearly than steps do, and so do context steps at a fixed distance; leaving out
+// what repeats by itself, one length after the other, identified the steps of three more of
+// 478 runs).
 //
 // # Segments and periods
 //
-// A segment ends where, after the latest end of its steps, all GPUs of the
-// rank are idle for one stretch of more than SegmentGap in which the host does not work,
-// and where the recording does. The host works where for half of the stretch or more a thread
-// that launches is inside a CUDA call other than a query; inside a call of the system other
-// than those that wait, sleep or do I/O; inside a range that begins no earlier than the step
-// before and ends no later than the step after, without the time in which it fetches requests;
-// or on a CPU, where none of its calls in the stretch waits. Such a stretch is a stall: it
-// belongs to the step that it delays. Whether a range that is open at its end outlasts the next
-// step is known when that has ended: until then the rows of both are held. Of rows that begin
-// before the step before, those longer than half of SegmentGap count. The period of a step goes from its start to that of the next step of its
-// segment, the last one's to the latest end of the segment's steps. Thus periods
-// tile the segment, also where steps overlap. Rows belong to the step in whose
-// period they start; rows between segments belong to none. A step whose kernels
-// have such an idle stretch between them ends there, too, unless the host works in it.
+// A segment ends when all GPUs of the rank have been idle, after the latest end of its steps,
+// for one stretch of more than SegmentGap in which the host does not work. It also ends with
+// the recording. The host works if, for at least half of the stretch, a launching thread is
+//
+//   - inside a CUDA call other than a query;
+//   - inside an OS call that does not wait, sleep or do I/O;
+//   - inside a range that begins no earlier than the step before and ends no later than the
+//     step after, except while it fetches requests;
+//   - or on a CPU, if none of its calls in the stretch waits.
+//
+// Such a stretch is a stall and belongs to the step that it delays. Whether a range that is
+// open at the end of the stretch outlasts the next step is known when that step has ended;
+// until then the rows of both are held back. Of rows that begin before the step before, only
+// those longer than half of SegmentGap count.
+//
+// The period of a step goes from its start to that of the next step of its segment; the last
+// one's goes to the latest end of the segment's steps. Periods thus tile the segment, even if
+// steps overlap. Rows belong to the step in whose period they start; rows between segments
+// belong to none. A step with such an idle stretch between its kernels ends there, too, unless
+// the host works in it.
 //
 // # Why one pass is enough
 //
-// Rows come in the order of their start. When one arrives, every GPU row that
-// starts earlier is known, and so is whether the time between the latest end of
-// all of them and now was idle: segments close as soon as the stretch is too
-// long. Marker ranges start before the launches inside them, which start before
-// the kernels. All that is not known when a step row is due is its own end and
-// size, and whether rows after the last step's end are still inside the
-// segment; so the rows of the open step are held back, as columns, until the
-// next step starts or the segment closes. That is all the memory it takes,
-// besides two numbers a step and the last 16,384 marker ranges of a rank.
+// Rows come in the order of their start. When one arrives, every GPU row that starts earlier
+// is known, and so is whether the GPUs have been idle from the latest end of all of them until
+// now: segments close as soon as the stretch is too long. Marker ranges start before the
+// launches inside them, which start before the kernels. When a step row is due, only its own
+// end and size are not known, nor whether rows after the last step's end are still inside the
+// segment. So the rows of the open step are held back, as columns, until the next step starts
+// or the segment closes. No other memory is needed, besides two numbers per step and the last
+// 16,384 marker ranges of a rank.
 //
-// Without markers, and by graph, the rows of a rank are held back from its first
-// allreduce kernel on, or its first row, until enough is known, 262,144 rows at most. The
-// rule that was learned is kept to the end of the rank.
+// Without markers, and by graph, the rows of a rank are held back from its first allreduce
+// kernel, or its first row, until enough is known, 262,144 rows at most. The rule that was
+// learned applies to the end of the rank.
 package isolate
 
 import (
