@@ -3,19 +3,20 @@
 //
 // # Time
 //
-// A hotspot is a statement, with the time of all its lines, less the time of profiled
-// functions that it calls: that counts once, in the callee. Which function a call
-// calls is told by its name, its receiver and its class, and where several fit by hits
-// and times, as where there is no source; self.attn(x) runs a forward. Shares are of the profiled
-// time: that of functions that no line of another profiled function explains. A loop in Python and the plain lines
-// in it are one hotspot. Functions without lines (stacks, totals) are one each.
+// A hotspot is a statement, with the time of all its lines, less the time of the profiled
+// functions that it calls: that counts once, in the callee. A call's function is found by
+// its name, its receiver and its class and, if several fit or there is no source, by hits
+// and times; self.attn(x) runs a forward. Shares are of the profiled time: that of the
+// functions that no line of another profiled function explains. A loop in Python and the
+// plain lines in it are one hotspot. Functions without lines (stacks, totals) are one
+// each.
 //
-// Of several profiles, which are ranks, the longest of each function counts.
+// Several profiles are ranks: the longest of each function counts.
 //
 // # Types
 //
-// A statement is read by the lexer (pylex.go), its calls are matched with the indicators of
-// the catalogue, and its surroundings are looked at:
+// The lexer (pylex.go) reads a statement, its calls are matched with the indicators of
+// the catalogue, and its surroundings are checked:
 //
 //	kinds      what a name holds, from its assignment in the function: .cpu() of a NumPy
 //	           array is no wait. Names such as host_logits count where nothing else does
@@ -29,9 +30,9 @@
 //	           in a loop or with the layer, a second walk over one collection
 //	repeated   look-ups and calls of helpers are waste where they run eight times per step or oftener
 //
-// What holds is put in the order of the catalogue's types, doubtful things last. Hits of
-// with statements, which count on leaving, too, and of statements over several lines are
-// taken once. What cannot be told is COMPUTE, with confidence low.
+// Types that apply are sorted in the order of the catalogue, doubtful ones last. Hits of
+// with statements, which also count on leaving, and of statements over several lines are
+// counted once. A line that cannot be classified is COMPUTE, with confidence low.
 //
 // # Knowledge
 //

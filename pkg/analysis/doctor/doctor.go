@@ -1,10 +1,10 @@
 // Package doctor says what a recording can answer and what it cannot, and how to
 // record so that it can.
 //
-// A Diagnosis has a Question for each kind of answer that the analyses give. It is
-// answered by what was recorded alone: rows by kind, what the profiler says it lost,
-// and whether ranks and their clocks can be compared. "In part" means that an
-// analysis gives an answer, with what it leaves open.
+// A Diagnosis has a Question for each kind of answer that the analyses give. The answer
+// depends only on what was recorded: rows by kind, what the profiler says it lost, and
+// whether ranks and their clocks can be compared. "In part" means that an analysis
+// answers, and says what it leaves open.
 package doctor
 
 import (

@@ -4,24 +4,24 @@
 //
 // # Which steps
 //
-// A step here is one of one rank, and goes on for its period. The worst are those with
-// the most idle time over the rank's GPUs, or the longest, of equal ones the earlier; they are taken
-// from each rank's last segment of five steps or more, which as a rule is that of its
-// benchmark window, or from all its steps where that is another one. Spread ones are
-// drawn from the first rank's, by chance and always the same, so that some are as most are. A stream without
-// steps is one step of number -1: its trace. Of a stream whose steps turned out at its end
-// not to be identifiable none are kept.
+// A step here is one of one rank, for its period. The worst steps are those with the most
+// idle time over the rank's GPUs, or the longest; of equal ones the earlier counts. They
+// are taken from each rank's last segment of five steps or more, which is nearly always
+// that of its benchmark window, or from all its steps if the window is another segment.
+// Spread steps are drawn at random from the first rank's, always the same ones, so that
+// some are typical. A stream without steps is one step of number -1: its trace. If the
+// steps of a stream turn out, at its end, not to be identifiable, none are kept.
 //
 // # What of a step is kept
 //
 // The rows that start in its period, those that were open when it began, and the calls
-// before it that launched what it ran: up to MaxEvents of them, the first. Idle time is
-// what package idle says, cut to the period: the parts of a GPU add up to the time in
-// which it is idle. The parts of a gap are in their order, but for gaps so long that
-// package idle knows some of their parts by sums only.
+// before it that launched what it ran: the first MaxEvents of them. Idle time is that of
+// package idle, cut to the period: the parts of a GPU add up to its idle time. The parts
+// of a gap are in order, unless the gap is so long that package idle knows some of its
+// parts only as sums.
 //
-// Of collectives it is kept, too, how long the GPU waits in them and what the late rank did
-// meanwhile (package collective): then it is busy, and does no work.
+// For collectives it also keeps how long the GPU waits in them and what the late rank did
+// meanwhile (package collective): the GPU is busy then, and does no work.
 //
 // Memory is that of the steps kept, at most about 9 MB each, and three times as many
 // while the stream is read.

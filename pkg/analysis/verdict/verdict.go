@@ -1,16 +1,15 @@
 // Package verdict decides whether the host holds the GPUs of a run back, by the
 // metrics that package metric measured.
 //
-// Six metrics vote: gpu_idle_ratio, launch_overhead_ratio, the three of input
-// preparation, and gpu_utilization, of those that are applicable. One votes where
-// it crosses its threshold; two votes or more make a YES. A verdict is found for
-// the whole benchmark window, for the context steps and for the generation steps
-// in it; the overall verdict is YES where one of them is, so that a phase can
-// raise it and never lower it. (gpu_idle_ratio and gpu_utilization are one fact
-// with two votes, which keeps thresholds and counts comparable with those of
-// TensorRT-LLM's own analysis; the report says so where no other vote makes a
-// YES.) Input preparation is confirmed as a cause where host_prep_perf_impact and
-// host_prep_idle_attribution are both over the limit.
+// Six metrics vote, those that are applicable: gpu_idle_ratio, launch_overhead_ratio, the
+// three of input preparation, and gpu_utilization. A metric votes if it crosses its
+// threshold; two votes or more make a YES. There is a verdict for the whole benchmark
+// window, and for the context steps and the generation steps in it. The overall verdict
+// is YES if one of them is, so a phase can raise it and never lower it. (gpu_idle_ratio
+// and gpu_utilization are one measurement with two votes, which keeps thresholds and
+// counts comparable with those of TensorRT-LLM's own analysis; the report says so if no
+// other vote makes a YES.) Input preparation is confirmed as a cause if
+// host_prep_perf_impact and host_prep_idle_attribution are both over the limit.
 //
 // The verdict is INCONCLUSIVE where the trace cannot answer:
 //
@@ -24,13 +23,12 @@
 //   - no steps were found though they were looked for: the figures are of the
 //     whole trace.
 //
-// It is borderline where it would be another if one measurement lay elsewhere in
-// its interval (gpu_idle_ratio and gpu_utilization are one measurement): a NO where
-// some scope could become a YES; a YES where a scope with a YES could become a NO,
-// unless the aggregate is a YES whatever lies elsewhere. A scope without intervals
-// (fewer than metric.MinSteps steps, or parts of a run added up) is never named: that
-// it is not borderline does not mean that it is firm, and of a phase with so few
-// steps a warning says so.
+// It is borderline if it would flip within the interval of one measurement
+// (gpu_idle_ratio and gpu_utilization are one): a NO if some scope could become a YES; a
+// YES if a scope with a YES could become a NO, unless the aggregate stays a YES. A scope
+// without intervals (fewer than metric.MinSteps steps, or parts of a run added up) is
+// never named. That does not make its verdict firm: a warning says so for a phase with so
+// few steps.
 //
 // Metrics are those of package metric, which may have been measured by another
 // process.

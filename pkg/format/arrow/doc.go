@@ -3,10 +3,10 @@
 //
 // # Events
 //
-// A stream of events is a schema, the dictionaries of the enum columns, record
-// batches of at most event.MaxBatchRows rows and the end-of-stream marker,
-// uncompressed, in the byte order of the machine. Its columns are those of
-// event.Fields in their order, after them whatever somebody else added:
+// A stream of events is a schema, the dictionaries of the enum columns, record batches of
+// at most event.MaxBatchRows rows and the end-of-stream marker, uncompressed, in the byte
+// order of the machine. Its columns are those of event.Fields in their order, followed by
+// any that others added:
 //
 //	kind, class, domain, phase,  dictionary<int32, utf8>, the dictionary sent
 //	stack                        once, before the first batch, never changed
@@ -76,13 +76,13 @@
 // more than a limit, and checks offsets, codes and spans of each batch; it
 // never panics.
 //
-// That is why the library's own reader decodes but the schema and the columns that nobody
-// here knows, behind a message reader of ours (ipc.NewReaderFromMessageReader) and an
-// allocator with a limit. By itself it believes the lengths in a message and allocates them
-// before it reads, so that 8 of 80 public fuzz streams kill the process, which a recover
-// cannot prevent; and it takes a stream that is cut between two messages for a complete
-// one. Behind these checks it does no harm, but it copies each buffer: events come at 0.3 to
-// 0.45 times the rows/s, before offsets and codes are checked, and one batch takes 223
-// allocations of 1.6 MB in place of 5 of 64 KB (BenchmarkRead, BenchmarkLibraryRead). The
-// cursor that takes columns out of a body without a copy stays.
+// That is why the library's own reader only decodes the schema and unknown columns,
+// behind a message reader of ours (ipc.NewReaderFromMessageReader) and an allocator with
+// a limit. By itself it trusts the lengths in a message and allocates them before it
+// reads, so 8 of 80 public fuzz streams kill the process, which a recover cannot prevent;
+// and it takes a stream that is cut between two messages for a complete one. Behind these
+// checks it does no harm, but it copies each buffer: events come at 0.3 to 0.45 times the
+// rows/s, before offsets and codes are checked, and one batch takes 223 allocations of
+// 1.6 MB in place of 5 of 64 KB (BenchmarkRead, BenchmarkLibraryRead). So the cursor that
+// takes columns out of a body without a copy stays.
 package arrow

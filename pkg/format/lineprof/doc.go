@@ -1,5 +1,5 @@
-// Package lineprof reads profiles of Python code: what line_profiler prints and
-// pickles, and stacks of sampling profilers. What a format is, its content tells.
+// Package lineprof reads profiles of Python code: line_profiler's printed and pickled
+// output, and the stacks of sampling profilers. Formats are recognised by content.
 //
 // # Tables of line_profiler
 //
@@ -16,13 +16,13 @@
 //	    37
 //
 // The total is always in seconds, with six digits. Widths are minima: a longer number
-// moves the rest of its row (until 4.0) or widens the table (from 4.1), so rows are
-// split at blanks. The source follows the fifth field after two blanks; in a row
-// without figures it begins where the header's "Line Contents" does. From 4.1 numbers
-// that outgrow their column are printed with one digit (from 5.0 three), which are the
-// hottest lines of all: there the line's time is its share of the total, which has
-// three digits. So it is where the unit is more than a tenth of the function's total, as
-// times have one decimal. The share is left blank where a function took no time.
+// moves the rest of its row (until 4.0) or widens the table (from 4.1), so rows are split
+// at blanks. The source follows the fifth field after two blanks; in a row without
+// figures it begins where the header's "Line Contents" does. From 4.1 on, numbers that
+// outgrow their column are printed with one digit (from 5.0 three). These are the hottest
+// lines of all, so their time is computed from their share of the total, which has three
+// digits. The same holds if the unit is more than a tenth of the function's total, as
+// times have one decimal. The share is blank if a function took no time.
 //
 // All of these are read:
 //

@@ -1,10 +1,10 @@
 // Package nsys reads Nsight Systems exports of any version as events.
 //
-// An export is a set of tables, in an SQLite file or in a folder of Parquet
-// files. Every table and every column is optional, order and number of columns
-// change between versions, and most exports hold tables that nobody here needs;
-// so tables and columns are taken by name and what is missing reads as null.
-// FORMAT.md beside this file says what is taken from where.
+// An export is a set of tables, in an SQLite file or in a folder of Parquet files. Every
+// table and every column is optional, order and number of columns change between
+// versions, and most exports hold tables that are not needed here. So tables and columns
+// are looked up by name, and what is missing reads as null. FORMAT.md beside this file
+// says what is taken from where.
 //
 // # How a report is read
 //
@@ -13,16 +13,15 @@
 // The stream wants them by time, rank after rank, with the launching call in
 // the row, and the header, which goes ahead of the first row, counts all of them.
 //
-// So a report is read once, in chunks of some ten thousand rows, by as many
-// goroutines as there are processors. The rows of a chunk are sorted by process
-// and time and written as runs of a spill.Store, packed into 12 to 20 bytes
-// each: in memory as long as there is some, then in a temporary file. When all
-// tables of all reports are read and it is known which process is which rank, the
-// runs of each rank are merged into batches. The launching calls are found in an
-// index by process and correlation, which is runs as well. Analyses that look at one
-// rank at a time may have several of them merged side by side (Parts). What must be in memory
-// is the string table, what is counted of each thread and stream, and a block of
-// each run that the merge is in: however large the report, and whatever the order
+// So a report is read once, in chunks of some ten thousand rows, by as many goroutines as
+// there are processors. The rows of a chunk are sorted by process and time and written as
+// runs of a spill.Store, packed into 12 to 20 bytes each: in memory while there is room,
+// then in a temporary file. When all tables of all reports are read and it is known which
+// process is which rank, the runs of each rank are merged into batches. The launching
+// calls are found in an index by process and correlation, which is runs as well. Analyses
+// that look at one rank at a time may have several of them merged side by side (Parts).
+// Memory must hold only the string table, the counts of each thread and stream, and a
+// block of each run that the merge is in, however large the report and whatever the order
 // of its tables and rows.
 //
 // # How to add a table

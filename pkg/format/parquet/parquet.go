@@ -4,13 +4,13 @@
 //
 // # What is read
 //
-// Columns directly under the root of the schema, required or optional, of
-// booleans, whole numbers, floating point numbers and bytes, in the encodings that
-// writers of Parquet choose unasked (plain, dictionaries, run lengths,
-// DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY), uncompressed or in snappy, gzip,
-// brotli, lz4_raw or zstd, with data pages of either version. A column in another
-// encoding is an error for who reads it. Repeated and nested columns, decimals,
-// INT96 and FIXED_LEN_BYTE_ARRAY are left out of File.Columns.
+// Columns directly under the root of the schema, required or optional, of booleans, whole
+// numbers, floating point numbers and bytes, in the encodings that writers of Parquet
+// choose by default (plain, dictionaries, run lengths, DELTA_BINARY_PACKED,
+// DELTA_LENGTH_BYTE_ARRAY), uncompressed or in snappy, gzip, brotli, lz4_raw or zstd,
+// with data pages of either version. Reading a column in another encoding is an error.
+// Repeated and nested columns, decimals, INT96 and FIXED_LEN_BYTE_ARRAY are left out of
+// File.Columns.
 //
 // Written are Bool, Int32, Int64, Float64 and Text.
 //
@@ -20,15 +20,15 @@
 // page headers and their Thrift encoding, the encoders, bit packing, xxHash.
 // Reading pages and writing row groups is done here.
 //
-// The library's reader trusts lengths. Of a file of 17 KB without checksums of its
-// pages, as Arrow's writer makes it for nsys, one byte was changed again and again: for
-// three of up to 6,000 such files parquet-go 0.32 asked for 2.5 to 7.8 GB, since it
-// believes the length of a run, and Go cannot recover from memory running out. Here each
-// length is compared with what is there first; TestHostile allows 64 MiB for each
-// damaged file of its own. A checkpoint's hashes would show such damage before its pages are
-// decoded; for exports nothing does. Speed is no reason: of a checkpoint of 2.5
-// million events all columns are decoded in 83 ms here, hashes included, and in
-// 114 ms by the library's pages with its levels made bitmaps.
+// The library's reader trusts lengths. A file of 17 KB without page checksums, as Arrow's
+// writer makes it for nsys, was damaged one byte at a time: for three of up to 6,000 such
+// files parquet-go 0.32 asked for 2.5 to 7.8 GB, since it believes the length of a run,
+// and Go cannot recover from running out of memory. Here each length is first compared
+// with what is there; TestHostile allows 64 MiB for each damaged file of its own. A
+// checkpoint's hashes would show such damage before its pages are decoded; for exports
+// nothing does. Speed is no reason: all columns of a checkpoint of 2.5 million events are
+// decoded in 83 ms here, hashes included, and in 114 ms by the library's pages with its
+// levels made bitmaps.
 //
 // The library's writer takes rows, not columns, and optional values by pointer. Its
 // GenericWriter wrote 3.1 million rows/s of 16 columns of events where this package wrote

@@ -3,13 +3,12 @@
 //
 // # Adding a source
 //
-// A new source is one file in this package with its Format, and a line in
-// formats: what it is called, how its files are recognised by their first bytes,
-// and what opens them. Every filter then reads it, --checkpoint keeps it as a
-// file per rank, and what cannot be read together with it is refused.
-// event.Readers says which filter's stage its streams have. What is advised to record
-// differs by who recorded: package doctor, and remedies in verdict, gap and step, ask
-// for the header's Source, and take a source that they do not know for nsys.
+// A new source is one file in this package with its Format, and a line in formats: its
+// name, how its files are recognised by their first bytes, and what opens them. Every
+// filter then reads it, --checkpoint keeps it as one file per rank, and what cannot be
+// read together with it is refused. event.Readers gives the filter stage of its streams.
+// Advice on what to record depends on the profiler: package doctor, and remedies in
+// verdict, gap and step, look at the header's Source and treat an unknown one as nsys.
 package source
 
 import (

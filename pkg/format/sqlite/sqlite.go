@@ -8,22 +8,22 @@
 // reads the schema and all that is small. Its statements are stepped without
 // database/sql, which costs six times as much a row as the library does.
 //
-// The rows of nearly all tables are decoded here, out of the pages of the file,
-// whose format is documented and will not change. Ten columns of a table of
-// kernels come at 20 million rows a second and processor that way and at 4.5
-// million through SQLite, where most of the time goes into its virtual machine;
-// an export has millions of rows, and everybody waits for them. layout decides
-// who reads a table, and both hand out the same blocks. Where the decoder does
-// not know for certain what a value is, the table is left to SQLite.
+// The rows of nearly all tables are decoded here, out of the pages of the file, whose
+// format is documented and will not change. That way ten columns of a table of kernels
+// come at 20 million rows a second and processor, against 4.5 million through SQLite,
+// where most of the time goes into its virtual machine. An export has millions of rows,
+// and everybody waits for them. layout decides how a table is read, and both ways return
+// the same blocks. If the decoder does not know for certain what a value is, the table is
+// left to SQLite.
 //
-// Query is SQLite's machine itself, for joins and orders over the tables of a source that
-// is read seldom: package rocpd asks for all of its rows in one statement.
+// Query is SQLite's machine itself, for joins and sorting over the tables of a source
+// that is rarely read: package rocpd asks for all of its rows in one statement.
 //
-// page.go reads pages, cursor.go walks the tree of a table, record.go and
-// rows.go make rows of the leaves and overflow.go continues rows that do not fit
-// into one. Every number from the file is checked before it is used: a damaged
-// file is an error, and at worst one that has lost rows without a trace, which
-// SQLite would not see either, as pages have no checksums.
+// page.go reads pages, cursor.go walks the tree of a table, record.go and rows.go make
+// rows of the leaves, and overflow.go continues rows that do not fit into one. Every
+// number from the file is checked before it is used. A damaged file is an error or, at
+// worst, has lost rows without a trace; SQLite would not notice that either, as pages
+// have no checksums.
 //
 // # Journals
 //

@@ -12,16 +12,16 @@
 // NEW or REMOVED, and its time is no improvement: where the outermost functions of
 // both rounds are not the same, the change is that of the functions that both have.
 //
-// Where the hits of the same function tell the steps of both rounds, figures are per
-// step; otherwise they are totals, and a warning says so where the entries differ.
+// If the hits of the same function show the steps of both rounds, figures are per step;
+// otherwise they are totals, and a warning says so if the entries differ.
 //
 // # Verdicts
 //
-// Throughput decides over profile time, which the profiler inflates: a round that
-// removes lines looks better in it than it is. With two or more benchmark runs on
-// a side a change is real where its 95 % interval leaves out zero. With one on each,
-// how far two runs of the same code differ is not known: under [SingleRun] is no change.
-// Without a benchmark of both the profile's time decides, and under [ProfileNoise] of
-// it is no change; where throughput fell since the last kept round that was measured,
-// the round regressed all the same.
+// Throughput decides over profile time, which the profiler inflates: a round that removes
+// lines looks better in it than it is. With two or more benchmark runs per side, a change
+// is real if its 95 % interval leaves out zero. With one each, the noise between runs of
+// the same code is unknown: less than [SingleRun] is no change. Without a benchmark of
+// both, the profile's time decides, and less than [ProfileNoise] of it is no change. A
+// round whose throughput fell since the last kept round that was measured has regressed
+// all the same.
 package round
