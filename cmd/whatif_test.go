@@ -468,3 +468,25 @@ func TestWhatifPauses(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatifPart moves a part of a run: what was chosen ends where its last work does, and a faster host
+// leaves no idle time behind it.
+func TestWhatifPart(t *testing.T) {
+	c := sim.Default()
+	c.Ranks, c.Layers, c.Steps = 1, 2, 30
+	files := testrun.Simulate(t, c, false)
+	idle := func(host string) (ns, of int) {
+		moved := must(t, nil, "whatif", append([]string{"--host", host, "--by", "none", "--from", "460ms", "--to", "500ms"}, files...)...)
+		var name string
+		line := strings.Split(string(must(t, moved, "metrics", "--format", "csv")), "\n")[1]
+		if _, err := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "aggregate %s %d %d", &name, &ns, &of); err != nil || name != "gpu_idle_ratio" {
+			t.Fatal(line, err)
+		}
+		return ns, of
+	}
+	now, window := idle("1")
+	fast, rest := idle("0.2")
+	if window != 40_000_000 || float64(rest) > 0.9*float64(window) || float64(window-now-rest+fast) > 0.01*float64(window) {
+		t.Errorf("idle for %d of %d ns, with a faster host for %d of %d", now, window, fast, rest)
+	}
+}

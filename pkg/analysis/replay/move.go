@@ -33,12 +33,11 @@ func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 
 // moves are the new times of all rows.
 type moves struct {
-	t      *Trace
-	open   []stretch
-	least  [][]int64 // of each stretch: the least new start of each block and of those after it
-	bounds map[bound]int64
-	// By process: starts up to the former, and ends from the latter on, may be among bounds.
-	starts, ends []int64
+	t     *Trace
+	open  []stretch
+	least [][]int64 // of each stretch: the least new start of each block and of those after it
+	// borders are of the spans of the GPUs' work, by process.
+	borders [][]border
 	// pauses are the new times at which the profiler stopped and started again, by process and old
 	// time: those of the ends of the calls that stopped it, and of the starts of those that started it.
 	pauses map[bound]int64
@@ -61,6 +60,33 @@ type bound struct {
 	t       int64
 }
 
+// border is where the GPUs' work of a process begins or ends, or what was chosen of it does. It moves
+// with the unit that starts or ends there or goes on over it, an end else with the one that ends last before.
+type border struct {
+	t        int64
+	end, all bool  // all: of copies and memsets, too
+	near     int64 // where that unit ends, t at most
+	moved    int64 // never where there was none yet
+}
+
+// unit tells a border of a unit.
+func (b *border) unit(kind event.Kind, start, end, newStart, newEnd int64) {
+	near, moved := b.t, newStart
+	switch {
+	case !b.all && kind != event.Kernel && kind != event.Graph:
+		return
+	case start < b.t && b.t < end:
+		moved += int64(float64(b.t-start) * float64(newEnd-newStart) / float64(end-start))
+	case b.end && end <= b.t:
+		near, moved = end, newEnd+b.t-end
+	case b.end || start != b.t:
+		return
+	}
+	if b.moved == never || near > b.near || near == b.near && moved > b.moved == b.end {
+		b.near, b.moved = near, moved
+	}
+}
+
 // lookBack is how many rows may come before one that has not ended is written without its end.
 const lookBack = 1 << 16
 
@@ -69,8 +95,7 @@ const moveBlock = 1 << 10
 
 // newMoves returns a sink for the rows of a trace.
 func newMoves(t *Trace) *moves {
-	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), bounds: map[bound]int64{}, pauses: map[bound]int64{}}
-	m.starts, m.ends = slices.Repeat([]int64{math.MinInt64}, len(t.processes)), slices.Repeat([]int64{never}, len(t.processes))
+	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), borders: make([][]border, len(t.processes)), pauses: map[bound]int64{}}
 	for i := range m.open {
 		m.open[i] = stretch{log: t.store.NewLog(2, 0), late: map[int64]int64{}}
 	}
@@ -81,15 +106,13 @@ func newMoves(t *Trace) *moves {
 			for _, u := range f.Unrecorded {
 				m.pauses[bound{p, true, u[0]}], m.pauses[bound{p, false, u[1]}] = u[0], u[1]
 			}
-			for _, x := range []struct{ start, end *int64 }{{f.GPUStart, f.GPUEnd}, {f.BusyStart, f.BusyEnd}} {
-				if int(p) >= len(m.starts) { // a rank without rows
-					continue
-				}
-				if x.start != nil {
-					m.bounds[bound{p, false, *x.start}], m.starts[p] = never, max(m.starts[p], *x.start)
-				}
-				if x.end != nil {
-					m.bounds[bound{p, true, *x.end}], m.ends[p] = never, min(m.ends[p], *x.end)
+			if int(p) >= len(m.borders) { // a rank without rows
+				continue
+			}
+			for _, x := range []border{{}, {end: true}, {all: true}, {end: true, all: true}} {
+				if t := x.of(&f.RankSpan); *t != nil {
+					x.t, x.moved = **t, never
+					m.borders[p] = append(m.borders[p], x)
 				}
 			}
 		}
@@ -130,17 +153,8 @@ func (m *moves) end(stretch int32, ordinal, t int64) {
 // unit is sink's.
 func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
 	d := m.t.clocks.ahead[process]
-	start, end, newStart, newEnd = start+d, end+d, newStart+d, newEnd+d
-	k := bound{process, false, start}
-	if start <= m.starts[process] {
-		if v, ok := m.bounds[k]; ok {
-			m.bounds[k] = min(v, newStart)
-		}
-	}
-	if k.end, k.t = true, end; end >= m.ends[process] {
-		if v, ok := m.bounds[k]; ok && (v == never || newEnd > v) {
-			m.bounds[k] = newEnd
-		}
+	for i := range m.borders[process] {
+		m.borders[process][i].unit(kind, start+d, end+d, newStart+d, newEnd+d)
 	}
 }
 
@@ -210,8 +224,7 @@ func (m *moves) header() *event.Header {
 		for k := range r.RankFacts {
 			f := &r.RankFacts[k]
 			p := m.t.process(f.Rank)
-			f.GPUStart, f.GPUEnd = m.moved(p, false, f.GPUStart), m.moved(p, true, f.GPUEnd)
-			f.BusyStart, f.BusyEnd = m.moved(p, false, f.BusyStart), m.moved(p, true, f.BusyEnd)
+			m.move(p, &f.RankSpan)
 			f.Unrecorded = slices.Clone(f.Unrecorded)
 			for i := range f.Unrecorded {
 				u := &f.Unrecorded[i]
@@ -228,15 +241,31 @@ func (m *moves) header() *event.Header {
 	return &h
 }
 
-// moved is a time of a header.
-func (m *moves) moved(process int32, end bool, t *int64) *int64 {
-	if t == nil {
-		return nil
+// of returns the time in a span that a border is.
+func (b *border) of(s *event.RankSpan) **int64 {
+	switch {
+	case b.all && b.end:
+		return &s.BusyEnd
+	case b.all:
+		return &s.BusyStart
+	case b.end:
+		return &s.GPUEnd
 	}
-	if v, ok := m.bounds[bound{process, end, *t}]; ok && v != never {
-		return &v
+	return &s.GPUStart
+}
+
+// move moves the span of a process.
+func (m *moves) move(process int32, s *event.RankSpan) {
+	if int(process) >= len(m.borders) {
+		return
 	}
-	return t
+	was := *s
+	for i := range m.borders[process] {
+		b := &m.borders[process][i]
+		if t := *b.of(&was); t != nil && *t == b.t && b.moved != never {
+			*b.of(s) = &b.moved
+		}
+	}
 }
 
 // spanOf is the span of those of ranks, where there was one.
