@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// Batch is a number of rows as columns. The columns of one batch are all Len
-// long, where they are there at all (Columns). Whoever gets a batch reads it;
-// only the one who made it writes to it.
+// Batch holds rows as columns. Every column in Columns is Len long; the others are
+// absent. Whoever receives a batch may only read it; its maker alone writes to it.
+// Throughout this package rows i to j are half-open: j is not included.
 type Batch struct {
 	Len     int // rows
-	Columns Set // that are there
+	Columns Set // those present
 
 	RowColumns
 	LaunchColumns
@@ -21,7 +21,7 @@ type Batch struct {
 	Foreign []Foreign
 }
 
-// RowColumns say what a row is, when, and of whom.
+// RowColumns say what a row is, when it happened, and where.
 type RowColumns struct {
 	Kind        Ints[Kind]  // never null
 	Start       Ints[int64] // ns on the clock of the stream, never null
@@ -31,62 +31,63 @@ type RowColumns struct {
 	Stream      Ints[int64] // CUDA stream number, null on host rows
 	Thread      Ints[int64] // thread id, null on GPU rows
 	Name        Strings     // never null
-	Class       Ints[Class] // null where nobody classified the row
-	Correlation Ints[int64] // joins calls and GPU rows of one process, else null
+	Class       Ints[Class] // null if not classified
+	Correlation Ints[int64] // joins calls and GPU rows of one process; null if nothing to join
 }
 
-// LaunchColumns say of a GPU row which call or graph it came from.
+// LaunchColumns say which call or graph a GPU row came from. They are null on other
+// rows.
 type LaunchColumns struct {
-	LaunchStart  Ints[int64] // ns, start of the call that launched a GPU row, null where unknown
-	LaunchEnd    Ints[int64] // ns, its end
-	LaunchThread Ints[int64] // its thread
-	GraphNode    Ints[int64] // set where the replay of a CUDA graph ran the row
+	LaunchStart  Ints[int64] // ns, start of the call that launched the row; null if unknown
+	LaunchEnd    Ints[int64] // ns, end of that call
+	LaunchThread Ints[int64] // thread id of that call
+	GraphNode    Ints[int64] // set if the replay of a CUDA graph ran the row
 }
 
-// StepColumns say which step a row is in.
+// StepColumns say which step a row is in. They are null outside of steps.
 type StepColumns struct {
-	Step    Ints[int64] // step the row is in; of a window row how many there are
+	Step    Ints[int64] // step the row is in; on window rows the number of steps
 	Segment Ints[int64] // of step and window rows
-	Size    Ints[int64] // of step and window rows, in collectives
-	Phase   Ints[Phase] // of the step the row is in
-	Ctx     Ints[int64] // requests with context tokens, of step rows with counts
-	Gen     Ints[int64] // requests that generate, of step rows with counts
+	Size    Ints[int64] // in collectives, of step and window rows
+	Phase   Ints[Phase] // phase of the step
+	Ctx     Ints[int64] // requests with context tokens, on step rows whose marker has counts
+	Gen     Ints[int64] // generating requests, on step rows whose marker has counts
 }
 
-// DetailColumns are those of rows of some kinds.
+// DetailColumns have values on rows of some kinds only.
 type DetailColumns struct {
-	Domain Ints[int32] // codes of Header.Domains, null where a range has none
+	Domain Ints[int32] // code in Header.Domains, null if the row has no domain
 	Bytes  Ints[int64] // size of a copy or memset, else null
-	CPU    Ints[int32] // number of the CPU, of rows of kind Run; null where unknown
-	Stack  Ints[int32] // codes of Header.Stacks, of rows of the kinds Sample and Backtrace; null where unknown
+	CPU    Ints[int32] // CPU number, on rows of kind Run; null if unknown
+	Stack  Ints[int32] // code in Header.Stacks, on rows of kinds Sample and Backtrace; null if unknown
 }
 
-// Foreign is a column of somebody else's. It is read-only.
+// Foreign is a column that this program does not know. It is read-only.
 type Foreign interface {
-	// Append returns the column made of the first n rows of this one (n is its
-	// length) and rows i to j of src, which is of the same type; a nil src
-	// stands for j-i nulls. The receiver may be nil-like and of length 0.
+	// Append returns a column of the first n rows of the receiver (which has n)
+	// followed by rows i to j of src. src has the receiver's type, or is nil and stands
+	// for j-i nulls. The receiver may be empty.
 	Append(n int, src Foreign, i, j int) Foreign
 	// Slice returns rows i to j.
 	Slice(i, j int) Foreign
 	// Plain returns the column in the form that all formats share.
 	Plain() *Plain
-	// Text returns the value of row i as text, false where it is null.
+	// Text returns the value of row i as text, and false if it is null.
 	Text(i int) (string, bool)
 }
 
-// column is what the columns of a batch, *Ints[int32], *Ints[int64] and *Strings, have in
-// common. Two that meet are of one type.
+// column is what *Ints[int32], *Ints[int64] and *Strings have in common. Methods that
+// take a second column need one of the same type.
 type column interface {
 	Reset()
 	blank(n int, null bool)
 	AppendRange(src column, i, j int)
 	appendRows(src column, rows []int32)
 	appendNulls(n int, null bool)
-	share(src column, i, j int) // makes it rows i to j of src, without a copy
+	share(src column, i, j int) // makes the receiver rows i to j of src, without a copy
 }
 
-// columnOf returns a pointer to each column.
+// columnOf returns a pointer to each column of a batch.
 var columnOf = [NumCols]func(*Batch) column{
 	ColKind:         func(b *Batch) column { return codes(&b.Kind) },
 	ColStart:        func(b *Batch) column { return &b.Start },
@@ -114,16 +115,16 @@ var columnOf = [NumCols]func(*Batch) column{
 	ColStack:        func(b *Batch) column { return &b.Stack },
 }
 
-// codes returns a column of codes as the numbers that they are.
+// codes returns a column of codes as a column of numbers.
 func codes[T Kind | Class | Phase](c *Ints[T]) *Ints[int32] {
-	return (*Ints[int32])(unsafe.Pointer(c)) // of one layout, as T is an int32
+	return (*Ints[int32])(unsafe.Pointer(c)) // same layout, as T is an int32
 }
 
-// Column returns a pointer to column c: *Ints[int32], also of codes, *Ints[int64]
-// or *Strings.
+// Column returns a pointer to column c: *Ints[int64], *Strings, or *Ints[int32], which
+// columns of codes are, too.
 func (b *Batch) Column(c Col) any { return columnOf[c](b) }
 
-// Reset empties the batch and keeps its memory; it will have the given columns.
+// Reset empties the batch, keeps its memory and gives it the columns of the set.
 func (b *Batch) Reset(columns Set) {
 	b.Len, b.Columns = 0, columns
 	for _, of := range columnOf {
@@ -132,8 +133,8 @@ func (b *Batch) Reset(columns Set) {
 	b.Foreign = b.Foreign[:0]
 }
 
-// Blank makes the batch n rows long, with columns that can be null null and 0. The others are
-// to be set, and names to be appended, in the order of the rows.
+// Blank makes the batch n rows long. Nullable columns are null; the caller sets the
+// values of the others, and appends names in row order.
 func (b *Batch) Blank(n int, columns Set) {
 	b.Reset(columns)
 	b.Len = n
@@ -142,12 +143,12 @@ func (b *Batch) Blank(n int, columns Set) {
 	}
 }
 
-// Truncate makes the batch n rows long, n not more than it has.
+// Truncate shortens the batch to n rows. n must not exceed Len.
 func (b *Batch) Truncate(n int) {
 	*b = *b.Slice(0, n)
 }
 
-// AppendRange appends rows i to j of src. Columns that src lacks are null.
+// AppendRange appends rows i to j of src. Columns that src lacks become null.
 func (b *Batch) AppendRange(src *Batch, i, j int) {
 	if i >= j {
 		return
@@ -163,8 +164,8 @@ func (b *Batch) AppendRange(src *Batch, i, j int) {
 	b.Len += j - i
 }
 
-// appendForeign appends rows i to j of src to the foreign columns, which have
-// b.Len rows.
+// appendForeign appends rows i to j of src to the foreign columns, which have b.Len
+// rows.
 func (b *Batch) appendForeign(src *Batch, i, j int) {
 	if len(b.Foreign) == 0 && len(src.Foreign) > 0 {
 		for _, f := range src.Foreign { // the first rows that have any
@@ -181,7 +182,7 @@ func (b *Batch) appendForeign(src *Batch, i, j int) {
 	}
 }
 
-// AppendRows appends rows of src, which has the same columns.
+// AppendRows appends the given rows of src, which has the same columns.
 func (b *Batch) AppendRows(src *Batch, rows []int32) {
 	for c := range b.Columns.All() {
 		columnOf[c](b).appendRows(columnOf[c](src), rows)
@@ -195,8 +196,8 @@ func (b *Batch) AppendRows(src *Batch, rows []int32) {
 	}
 }
 
-// AppendNulls appends a row in which every column is null, or zero where it
-// cannot be null, and returns its number.
+// AppendNulls appends a row and returns its number. Every column is null, or zero if it
+// is not nullable.
 func (b *Batch) AppendNulls() int {
 	for c := range b.Columns.All() {
 		columnOf[c](b).appendNulls(1, Fields[c].Nullable)
@@ -208,7 +209,7 @@ func (b *Batch) AppendNulls() int {
 	return b.Len - 1
 }
 
-// Slice returns rows i to j, sharing the memory of b. i is a multiple of 8.
+// Slice returns rows i to j, sharing the memory of b. i must be a multiple of 8.
 func (b *Batch) Slice(i, j int) *Batch {
 	s := &Batch{Len: j - i, Columns: b.Columns}
 	for c := range b.Columns.All() {
@@ -222,15 +223,15 @@ func (b *Batch) Slice(i, j int) *Batch {
 
 // Ints is a column of numbers, or of codes of an Enum.
 type Ints[T ~int32 | int64] struct {
-	Values []T    // one a row; that of a null row is of no meaning
-	Valid  Bitmap // nil where no row is null
-	spare  Bitmap // the memory of Valid while that is nil
+	Values []T    // one per row; that of a null row has no meaning
+	Valid  Bitmap // nil if no row is null
+	spare  Bitmap // memory for Valid while that is nil
 }
 
-// Get returns the value of row i and whether it is there.
+// Get returns the value of row i and whether it is not null.
 func (c *Ints[T]) Get(i int) (T, bool) { return c.Values[i], c.Valid.Get(i) }
 
-// Set gives row i a value.
+// Set sets row i to v, which makes it not null.
 func (c *Ints[T]) Set(i int, v T) {
 	c.Values[i] = v
 	if c.Valid != nil {
@@ -238,7 +239,7 @@ func (c *Ints[T]) Set(i int, v T) {
 	}
 }
 
-// Fill gives rows i to j the value v.
+// Fill sets rows i to j to v.
 func (c *Ints[T]) Fill(i, j int, v T) {
 	if j == i+1 { // Fast path
 		c.Set(i, v)
@@ -262,7 +263,7 @@ func (c *Ints[T]) SetNull(i int) {
 	c.Valid[i>>3] &^= 1 << (i & 7)
 }
 
-// blank makes the column n long, all nulls if null is set. What it held is lost.
+// blank makes the column n rows long and discards its values: all null if null is set.
 func (c *Ints[T]) blank(n int, null bool) {
 	if cap(c.Values) < n {
 		c.Values = make([]T, n)
@@ -282,8 +283,7 @@ func (c *Ints[T]) Reset() {
 	}
 }
 
-// allValid returns a bitmap of n ones, which is never nil, so that what is
-// appended counts.
+// allValid returns n ones. It is never nil, because nil would ignore what is appended.
 func (c *Ints[T]) allValid(n int) Bitmap {
 	if c.spare == nil {
 		c.spare = Bitmap{}
@@ -291,7 +291,7 @@ func (c *Ints[T]) allValid(n int) Bitmap {
 	return c.spare[:0].AppendSame(0, n, true)
 }
 
-// share makes the column rows i to j of src without a copy, i being a multiple of 8.
+// share makes the column rows i to j of src without a copy. i must be a multiple of 8.
 func (c *Ints[T]) share(from column, i, j int) {
 	src := from.(*Ints[T])
 	*c = Ints[T]{Values: src.Values[i:j]}
@@ -315,8 +315,9 @@ func (c *Ints[T]) AppendRange(from column, i, j int) {
 	}
 }
 
-// room returns values with room for n more. What gets long is given room for all rows of a
-// batch at once: most get about as many as readers put into one, and the rest of a step.
+// room returns values with capacity for n more. A long column gets capacity for a whole
+// batch at once: most batches have about as many rows as readers put into one, plus the
+// rest of a step.
 func room[T any](values []T, n int) []T {
 	if have := len(values); have+n > cap(values) && have+n > BatchRows/8 {
 		return slices.Grow(values, max(n, BatchRows+BatchRows/8-have))
@@ -324,7 +325,7 @@ func room[T any](values []T, n int) []T {
 	return values
 }
 
-// appendRows appends the rows of src of the given numbers, in their order.
+// appendRows appends the given rows of src, in the given order.
 func (c *Ints[T]) appendRows(from column, rows []int32) {
 	src, n := from.(*Ints[T]), len(c.Values)
 	c.Values = slices.Grow(c.Values, len(rows))[:n+len(rows)]
@@ -345,7 +346,7 @@ func (c *Ints[T]) appendRows(from column, rows []int32) {
 	}
 }
 
-// appendNulls appends n zeros, which are nulls if null is set.
+// appendNulls appends n zeros, as nulls if null is set.
 func (c *Ints[T]) appendNulls(n int, null bool) {
 	have := len(c.Values)
 	c.Values = slices.Grow(room(c.Values, n), n)[:have+n]

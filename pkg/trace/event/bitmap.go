@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Bitmap holds a bit a row, the lowest bit of a byte first, as Arrow does; nil
-// stands for all ones. Bits after the last row may be anything.
+// Bitmap holds one bit per row, least significant bit first, as Arrow does. nil stands
+// for all ones. Bits after the last row are undefined.
 type Bitmap []byte
 
 // Get returns bit i.
@@ -43,10 +43,10 @@ func (m Bitmap) Count(i, j int) int {
 	return n
 }
 
-// allValid returns n ones; it is never nil, so that what is appended counts.
+// allValid returns n ones. It is never nil, because nil would ignore what is appended.
 func allValid(n int) Bitmap { return Bitmap{}.AppendSame(0, n, true) }
 
-// Fill sets bits i to j.
+// Fill sets bits i to j to v.
 func (m Bitmap) Fill(i, j int, v bool) {
 	if i >= j {
 		return
@@ -68,7 +68,7 @@ func (m Bitmap) Fill(i, j int, v bool) {
 	m.mask(last, tail, v)
 }
 
-// mask sets bits of byte k.
+// mask sets the given bits of byte k to v.
 func (m Bitmap) mask(k int, bits byte, v bool) {
 	if v {
 		m[k] |= bits
@@ -85,7 +85,7 @@ func (m Bitmap) set(i int, v bool) {
 	}
 }
 
-// grow returns m with room for n bits.
+// grow returns m with room for n bits; new bytes are zero.
 func (m Bitmap) grow(n int) Bitmap {
 	size, have := (n+7)>>3, len(m)
 	if size <= have {
@@ -96,14 +96,14 @@ func (m Bitmap) grow(n int) Bitmap {
 	return m
 }
 
-// AppendSame appends count bits of one value to the n bits in m.
+// AppendSame appends count bits of value v to the n bits of m.
 func (m Bitmap) AppendSame(n, count int, v bool) Bitmap {
 	m = m.grow(n + count)
 	m.Fill(n, n+count, v)
 	return m
 }
 
-// AppendRange appends bits i to j of src to the n bits in m.
+// AppendRange appends bits i to j of src to the n bits of m.
 func (m Bitmap) AppendRange(n int, src Bitmap, i, j int) Bitmap {
 	m = m.grow(n + j - i)
 	for ; i < j && n&7 != 0; i, n = i+1, n+1 {

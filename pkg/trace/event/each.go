@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Each calls fn with every batch of src, to its end.
+// Each calls fn with every batch of src, until the end or the first error.
 func Each(src Source, fn func(*Batch) error) error {
 	for {
 		b, err := src.Next()
@@ -24,7 +24,7 @@ func Each(src Source, fn func(*Batch) error) error {
 	}
 }
 
-// PartsOf returns the parts of a source, none where it has none.
+// PartsOf returns the parts of a source, nil if it cannot be read in parts.
 func PartsOf(src Source) (parts []Source, beside int) {
 	if p, ok := src.(Parted); ok {
 		return p.Parts()
@@ -32,8 +32,8 @@ func PartsOf(src Source) (parts []Source, beside int) {
 	return nil, 0
 }
 
-// Beside calls fn with 0 to n-1, beside of them at a time, and returns the error of the
-// lowest. After an error it begins no more.
+// Beside calls fn with 0 to n-1, at most beside calls at a time, and returns the error
+// of the lowest number. After an error it starts no more calls.
 func Beside(n, beside int, fn func(k int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
@@ -57,19 +57,19 @@ func Beside(n, beside int, fn func(k int) error) error {
 	return nil
 }
 
-// Tee returns a source of the same batches as src, each of which show is called with, too,
-// while the reader has it: neither may change it. When the end or an error was returned
-// all calls have ended.
+// Tee returns a source of the same batches as src. It also calls show with each batch,
+// concurrently with the reader; neither may change the batch. All calls have ended when
+// Next returns io.EOF or an error.
 func Tee(src Source, show func(*Batch) error) Source { return &tee{Source: src, show: show} }
 
 type tee struct {
 	Source
 	show   func(*Batch) error
 	beside sync.WaitGroup
-	err    error // of show
+	err    error // from show
 }
 
-// Next returns the next batch, when the one before has been seen by both.
+// Next returns the next batch once show is done with the one before.
 func (s *tee) Next() (*Batch, error) {
 	if s.beside.Wait(); s.err != nil {
 		return nil, s.err
@@ -81,8 +81,8 @@ func (s *tee) Next() (*Batch, error) {
 	return b, err
 }
 
-// EachRank calls fn for every stretch of rows i to j that are of one rank, and
-// passes over rows without a rank.
+// EachRank calls fn for each run of consecutive rows i to j of one rank. It skips rows
+// without a rank.
 func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
 	for i := 0; i < b.Len; {
 		j := b.RankEnd(i)
@@ -96,14 +96,14 @@ func (b *Batch) EachRank(fn func(rank int32, i, j int) error) error {
 	return nil
 }
 
-// RankEnd returns where the stretch ends that begins with row i, of rows of one
-// rank or of none.
+// RankEnd returns the end of the run of consecutive rows from i that have the same
+// rank, or none.
 func (b *Batch) RankEnd(i int) int {
 	ranks, valid := b.Rank.Values[:b.Len], b.Rank.Valid
 	rank, known := ranks[i], valid.Get(i)
-	if known && ranks[len(ranks)-1] == rank { // Fast path: nearly all batches are of one rank.
+	if known && ranks[len(ranks)-1] == rank { // Fast path: nearly all batches have one rank.
 		b := unsafe.Slice((*byte)(unsafe.Pointer(&ranks[i])), 4*(len(ranks)-i))
-		if bytes.Equal(b[4:], b[:len(b)-4]) && valid.all(i, len(ranks)) { // each number is the next one
+		if bytes.Equal(b[4:], b[:len(b)-4]) && valid.all(i, len(ranks)) { // each number equals the next one
 			return len(ranks)
 		}
 	}

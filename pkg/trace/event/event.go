@@ -75,57 +75,62 @@ import (
 	"slices"
 )
 
-// Version is the version of the schema "events". Since version 2 reports say
-// more of their ranks (RankFacts), and a stream ends with a hash. What is of
-// version 1 is read as well.
+// Version is the version of the schema "events". Version 2 added facts about each rank
+// (RankFacts) and a hash at the end of a stream. Version 1 can still be read.
 const Version = 2
 
-// BatchRows is the number of rows that the readers put into a batch. Stages
-// may make batches a step longer; MaxBatchRows is what the formats write.
+// BatchRows is the number of rows that readers put into a batch. Stages may make
+// batches longer by a step; formats write at most MaxBatchRows.
 const (
 	BatchRows    = 8192
 	MaxBatchRows = 65536
 )
 
-// Kind is what a row is. Kinds are told apart by their constants alone: their
-// numbers are of one process and mean nothing else, and neither does their order.
+// Kind is what a row is. Use the constants only: the numbers and their order may differ
+// from process to process.
 type Kind int32
 
-// The kinds that we know; those of others follow them (AddKind).
+// The kinds that this program knows. Unknown kinds are numbered after them (AddKind).
 const (
-	Kernel   Kind = iota // a kernel; of a graph replay, too, where its kernels are recorded
-	Graph                // the replay of a whole graph, whose kernels are not recorded
+	Kernel   Kind = iota // a kernel, also one of a graph replay if its kernels are recorded
+	Graph                // the replay of a whole graph, recorded without its kernels
 	Memcpy               // a copy by the GPU
 	Memset               // memory set by the GPU
 	API                  // a call of the CUDA runtime or driver
-	Sync                 // what the GPU side knows of a synchronisation
-	NVTX                 // a range that the program marked
-	Overhead             // time the profiler itself took
+	Sync                 // a synchronisation as recorded on the GPU side
+	NVTX                 // an NVTX range
+	Overhead             // time that the profiler itself took
 	Step                 // a forward step, added by isolate
 	Window               // the benchmark window of a rank, added by isolate
 
-	// What the operating system knows of host threads, of recordings that have it.
+	// What the operating system knows of host threads, if it was recorded.
 
-	OS        // a call of the system's libraries
-	Run       // a stretch in which a thread, of any process, is on the CPU of column cpu; cpu is null where nobody knows whether it is
-	Sample    // an instant at which a thread was found in the stack of column stack, on a CPU unless its name is Python
-	Backtrace // the stack of column stack that a thread was in during a call; it may start and end a little outside of that
+	OS // a call of an OS library
+	// a time during which a thread of any process is on the CPU of column cpu, which is
+	// null if it is unknown whether the thread is on one
+	Run
+	// an instant at which a thread had the stack of column stack; the thread is on a
+	// CPU unless the name is PythonSample
+	Sample
+	// the stack of column stack that a thread had during a call; it may start a little
+	// before and end a little after the call
+	Backtrace
 )
 
-// Kinds names the values of column kind.
+// Kinds are the values of column kind, by their codes.
 var Kinds = []string{
 	Kernel: "kernel", Graph: "graph", Memcpy: "memcpy", Memset: "memset", API: "api", Sync: "sync",
 	NVTX: "nvtx", Overhead: "overhead", Step: "step", Window: "window",
 	OS: "os", Run: "run", Sample: "sample", Backtrace: "backtrace",
 }
 
-// KindCode returns the kind of that name, -1 for a name that is none.
+// KindCode returns the kind with that name, -1 if there is none.
 func KindCode(name string) Kind { return Kind(slices.Index(Kinds, name)) }
 
 // String is the name of the kind in streams.
 func (k Kind) String() string { return name(Kinds, int32(k)) }
 
-// GPUKinds are the kinds of what a GPU did.
+// GPUKinds are the kinds of rows that a GPU executed.
 var GPUKinds = []Kind{Kernel, Graph, Memcpy, Memset}
 
 const (
@@ -133,76 +138,79 @@ const (
 	copyKinds = 1<<Memcpy | 1<<Memset
 )
 
-// IsGPU reports whether a GPU did it.
+// IsGPU reports whether rows of the kind were executed by a GPU.
 func (k Kind) IsGPU() bool { return uint64(gpuKinds)>>uint32(k)&1 != 0 }
 
-// IsCopy reports whether it is a copy or a memset.
+// IsCopy reports whether rows of the kind are copies or memsets.
 func (k Kind) IsCopy() bool { return uint64(copyKinds)>>uint32(k)&1 != 0 }
 
-// Class is what a row does. As with Kind, only the constants mean something.
+// Class is what a row does. Use the constants only, as with Kind.
 type Class int32
 
-// The classes that we know; those of others follow them (AddClass).
+// The classes that this program knows. Unknown classes are numbered after them
+// (AddClass).
 const (
-	// Of kernels.
+	// Classes of kernels.
 	Allreduce   Class = iota
 	Comm              // every other collective
-	Attention         // attention in any form, and what writes its KV cache
+	Attention         // attention in any form, and kernels that write its KV cache
 	GEMM              // matrix products
 	MoE               // experts: routing, permutation, grouped products
 	Norm              // normalisations, fused or not
 	RoPE              // rotary embeddings
-	Activation        // SiLU, GELU and the like
-	Quant             // quantisation and back
+	Activation        // SiLU, GELU and similar functions
+	Quant             // quantisation and dequantisation
 	Sampling          // from logits to tokens
 	Elementwise       // pointwise work, and fills
 	Reduce            // reductions that are none of the above
-	Copy              // kernels that copy, gather or transpose; no rows of kind Memcpy
-	Other             // of API calls, too
-	// Of copies between host and device, where it is recorded what the host's memory is.
+	Copy              // kernels that copy, gather or transpose; not rows of kind Memcpy
+	Other             // any other kernel; also of API calls
+	// Classes of copies between host and device, if the kind of host memory was
+	// recorded.
 	Pinned
-	Pageable // memory that the driver copies by way of a buffer of its own
-	// Of API calls.
+	Pageable // memory that the driver copies through a staging buffer of its own
+	// Classes of API calls.
 	Launch
 	GraphLaunch // calls that launch a graph
-	APISync     // the calls that wait for the GPU
-	Memop       // copies and memsets, waiting or not
+	APISync     // calls that wait for the GPU
+	Memop       // copies and memsets, blocking or not
 	Alloc
-	// Of NVTX ranges.
+	// Classes of NVTX ranges.
 	StepMarker // a forward-step marker range
 	Prep       // host preparation of a step's input
-	GIL        // waiting for or holding the interpreter lock
+	GIL        // waiting for or holding Python's GIL
 	GC         // garbage collection
 	Range      // any other NVTX range
-	// Of calls of the operating system's libraries; the rest is Other.
+	// Classes of OS library calls; all others are Other.
 	OSLock
 	OSWait   // condition variables, barriers, semaphores, futexes
-	OSJoin   // the end of a thread or process
-	OSSleep  // time
+	OSJoin   // waiting for a thread or process to end
+	OSSleep  // waiting for a time
 	OSIO     // poll, sockets, message queues
 	OSDriver // ioctl: the GPU driver, mostly
 	OSMemory // mappings and the heap
 	OSFile   // files, and read and write of any descriptor
-	// Of overheads.
+	// Classes of profiler overheads.
 	ByProfiler // the profiler's own work
 	QueueFull  // a launch waits because the GPU's queue is full
 	Load       // code is compiled or loaded
-	// Of stacks, by their leaf; GIL, GC, Alloc, ByProfiler and Other, too.
-	Interpreter // of Python
+	// Classes of stacks, by their leaf function; also GIL, GC, Alloc, ByProfiler and
+	// Other.
+	Interpreter // the Python interpreter
 	Torch       // PyTorch's own libraries
-	CUDALibrary // the CUDA runtime, the driver and the libraries above them
+	CUDALibrary // the CUDA runtime, the driver and the CUDA libraries
 	NCCL        // the library of collectives
-	JIT         // compilers of code for the GPU
+	JIT         // compilers of GPU code
 	Tokenizer   // from text to tokens and back
 	Libc        // the C library
-	OSKernel    // the operating system's kernel
+	OSKernel    // the OS kernel
 )
 
-// PythonSample is the name of rows of kind Sample whose stack is one of Python functions:
-// they come at even times, be the thread on a CPU or not.
+// PythonSample is the name of rows of kind Sample with a stack of Python functions.
+// They are taken at regular intervals, whether the thread is on a CPU or not.
 const PythonSample = "python"
 
-// Classes names the values of column class.
+// Classes are the values of column class, by their codes.
 var Classes = []string{
 	Allreduce: "allreduce", Comm: "comm", Attention: "attention", GEMM: "gemm", MoE: "moe", Norm: "norm", RoPE: "rope",
 	Activation: "activation", Quant: "quant", Sampling: "sampling", Elementwise: "elementwise", Reduce: "reduce",
@@ -216,10 +224,10 @@ var Classes = []string{
 	Libc: "libc", OSKernel: "kernel",
 }
 
-// ClassSet is a set of classes below MaxClasses.
+// ClassSet is a set of classes, each below MaxClasses.
 type ClassSet uint64
 
-// ClassesOf returns the set of some classes.
+// ClassesOf returns the set of the given classes.
 func ClassesOf(classes ...Class) (set ClassSet) {
 	for _, c := range classes {
 		set |= 1 << c
@@ -227,35 +235,36 @@ func ClassesOf(classes ...Class) (set ClassSet) {
 	return set
 }
 
-// Has reports whether a class is in the set; no null is.
+// Has reports whether a class is in the set. A negative code never is.
 func (s ClassSet) Has(c Class) bool { return s>>uint32(c)&1 != 0 }
 
-// ClassCode returns the class of that name, -1 for a name that is none.
+// ClassCode returns the class with that name, -1 if there is none.
 func ClassCode(name string) Class { return Class(slices.Index(Classes, name)) }
 
 // String is the name of the class in streams.
 func (c Class) String() string { return name(Classes, int32(c)) }
 
-// IsCollective reports whether it is a kernel by which ranks exchange data.
+// IsCollective reports whether the class is that of kernels by which ranks exchange
+// data.
 func (c Class) IsCollective() bool { return c == Allreduce || c == Comm }
 
-// Phase is what a step computes. As with Kind, only the constants mean something.
+// Phase is what a step computes. Use the constants only, as with Kind.
 type Phase int32
 
 // The phases.
 const (
-	Context    Phase = iota // it has requests with context tokens, mixed steps included
-	Generation              // each of its requests generates
-	Unknown                 // nothing says
+	Context    Phase = iota // has requests with context tokens; includes mixed steps
+	Generation              // all requests generate
+	Unknown                 // not known
 )
 
-// Phases names the values of column phase.
+// Phases are the values of column phase, by their codes.
 var Phases = []string{Context: "context", Generation: "generation", Unknown: "unknown"}
 
 // String is the name of the phase in streams.
 func (p Phase) String() string { return name(Phases, int32(p)) }
 
-// name returns the name of a code, which may be none of the list.
+// name returns the name of a code, "?" if it has none.
 func name(names []string, code int32) string {
 	if code < 0 || int(code) >= len(names) {
 		return "?"
@@ -278,28 +287,28 @@ const (
 	ColName                    // name
 	ColClass                   // class, one of Classes
 	ColCorrelation             // correlation, within a process
-	ColLaunchStart             // launch_start, ns; null where the call was not recorded
+	ColLaunchStart             // launch_start, ns; null if the call was not recorded
 	ColLaunchEnd               // launch_end, as launch_start
 	ColLaunchThread            // launch_thread, as launch_start
-	ColGraphNode               // graph_node, null outside of graph replays
+	ColGraphNode               // graph_node, null outside graph replays
 	ColDomain                  // domain, of NVTX ranges
 	ColBytes                   // bytes, of copies
-	ColStep                    // step, null outside of steps; of window rows how many
-	ColSegment                 // segment, null outside of steps
+	ColStep                    // step, null outside steps; on window rows the number of steps
+	ColSegment                 // segment, null outside steps
 	ColSize                    // size, in collectives, of step and window rows
-	ColPhase                   // phase, one of Phases; null outside of steps
-	ColCtx                     // ctx, context requests; null where no marker says
-	ColGen                     // gen, generation requests; null where no marker says
+	ColPhase                   // phase, one of Phases; null outside steps
+	ColCtx                     // ctx, context requests; null if no marker has counts
+	ColGen                     // gen, generation requests; null if no marker has counts
 	ColCPU                     // cpu, of rows of kind Run
 	ColStack                   // stack, of Sample and Backtrace
-	NumCols                    // how many columns there are
+	NumCols                    // number of columns
 )
 
 // Type is the type of a column.
 type Type int
 
-// The types: whole numbers of two widths, text, and text out of few values,
-// which a batch holds as codes.
+// The types: integers of two widths, text, and text with few different values, which
+// batches hold as codes.
 const (
 	Int32 Type = iota // in batches as int32
 	Int64             // in batches as int64
@@ -311,7 +320,7 @@ const (
 type Field struct {
 	Name     string // in streams, checkpoints and error messages
 	Type     Type   // of its values
-	Nullable bool   // rows may lack it
+	Nullable bool   // rows may have no value
 }
 
 // Fields describes the columns, in the order of their numbers.
@@ -345,19 +354,19 @@ var Fields = [NumCols]Field{
 // Set is a set of columns.
 type Set uint32
 
-// The columns that each stage knows.
+// The columns that each stage adds.
 const (
-	BaseCols  Set = 1<<ColStep - 1                          // of nsys2arrow and torch2arrow
-	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize // that isolate adds
-	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen     // that phase adds
-	HostCols  Set = 1 << ColCPU                             // of streams with rows of kind Run
-	StackCols Set = 1 << ColStack                           // of streams with rows of the kinds Sample and Backtrace
+	BaseCols  Set = 1<<ColStep - 1                          // nsys2arrow and torch2arrow
+	StepCols  Set = 1<<ColStep | 1<<ColSegment | 1<<ColSize // isolate
+	PhaseCols Set = 1<<ColPhase | 1<<ColCtx | 1<<ColGen     // phase
+	HostCols  Set = 1 << ColCPU                             // streams with rows of kind Run
+	StackCols Set = 1 << ColStack                           // streams with rows of kinds Sample and Backtrace
 )
 
 // Has reports whether c is in the set.
 func (s Set) Has(c Col) bool { return s>>c&1 != 0 }
 
-// All goes through the columns of the set, in their order.
+// All iterates over the columns of the set, in the order of Fields.
 func (s Set) All() iter.Seq[Col] {
 	return func(yield func(Col) bool) {
 		for ; s != 0 && yield(Col(bits.TrailingZeros32(uint32(s)))); s &= s - 1 {
@@ -366,8 +375,8 @@ func (s Set) All() iter.Seq[Col] {
 }
 
 // Values returns the values of enum column c by their codes, nil for other columns.
-// Those of kind and class grow where a stream has ones that this program does not
-// know; nobody changes the slice.
+// Those of kind and class grow if a stream has unknown ones. Callers must not change
+// the slice.
 func (h *Header) Values(c Col) []string {
 	switch c {
 	case ColKind:
@@ -384,5 +393,5 @@ func (h *Header) Values(c Col) []string {
 	return nil
 }
 
-// SomeCPU is the number in column cpu of a CPU that a thread is known to be on and that has none.
+// SomeCPU is the value of column cpu if a thread is on a CPU whose number is unknown.
 const SomeCPU = math.MaxInt32

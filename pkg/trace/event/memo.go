@@ -1,13 +1,14 @@
 package event
 
-// Memo remembers what was found out of the names of a Dict, each once.
+// Memo caches a value for each name of a Dict. It is valid for the last Dict it saw.
 type Memo[T any] struct {
-	dict  *Dict // of the names that are known
+	dict  *Dict // of the cached names
 	known []T
 	is    []bool
 }
 
-// Of returns what find says of the name of row i; it is the same function each time.
+// Of returns find's value for the name of row i. find must be the same function every
+// time.
 func (m *Memo[T]) Of(names *Strings, i int, find func([]byte) T) T {
 	if names.Dict == nil || names.Codes[i] < 0 {
 		return find(names.Get(i))

@@ -9,31 +9,31 @@ import (
 	"strconv"
 )
 
-// Keys of the metadata in which the formats keep a Header, all but the columns:
-// the schema's name and version and the stage as they are, the rest as JSON.
+// Keys of the metadata in which formats keep a Header, except its columns. The schema's
+// name, its version and the stage are plain text, the rest is JSON.
 const (
-	KeySchema    = "hostbound.schema"    // SchemaName, or that of metric rows and tables
+	KeySchema    = "hostbound.schema"    // SchemaName, or the schema of metric rows and tables
 	KeyVersion   = "hostbound.version"   // of the schema, a decimal number
 	KeyStage     = "hostbound.stage"     // Header.Stage
 	KeyReports   = "hostbound.reports"   // Header.Reports
 	KeyDomains   = "hostbound.domains"   // Header.Domains
-	KeyIsolation = "hostbound.isolation" // once steps were isolated
-	// KeyWarnings is for what filters warned of besides the reports' warnings.
-	// It is known at the end only: the seal of a stream has it, and the footer of
-	// a checkpoint.
+	KeyIsolation = "hostbound.isolation" // Header.Isolation, if not nil
+	// KeyWarnings is for warnings of filters, beside the warnings of reports. They are
+	// known only at the end: the seal of a stream and the footer of a checkpoint have
+	// them.
 	KeyWarnings = "hostbound.warnings"
-	// KeyValues is for the kinds and classes in a checkpoint that its writer did
-	// not know (UnknownValues). In a stream the dictionaries have them.
+	// KeyValues is for kinds and classes in a checkpoint that its writer did not know
+	// (UnknownValues). A stream has them in its dictionaries.
 	KeyValues = "hostbound.values"
 )
 
 // SchemaName is the value of KeySchema.
 const SchemaName = "events"
 
-// MetadataKeys are the keys, in the order in which they are written.
+// MetadataKeys are the keys in the order in which they are written.
 var MetadataKeys = []string{KeySchema, KeyVersion, KeyStage, KeyReports, KeyDomains, KeyIsolation, KeyWarnings, KeyValues}
 
-// Metadata returns the header as strings by their keys, with Extra.
+// Metadata returns the header as strings by key, Extra included.
 func (h *Header) Metadata() map[string]string {
 	reports, domains := h.Reports, h.Domains
 	if reports == nil {
@@ -52,7 +52,7 @@ func (h *Header) Metadata() map[string]string {
 	return m
 }
 
-// text is v as JSON. It is for values of this package, which always have one.
+// text returns v as JSON. It is for types of this package, which can always be encoded.
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -61,8 +61,8 @@ func text(v any) string {
 	return string(b)
 }
 
-// ParseMetadata returns the header that strings by their keys stand for. Keys that
-// are not ours become its Extra.
+// ParseMetadata returns the header that strings by key describe. Unknown keys become
+// Extra.
 func ParseMetadata(meta map[string]string) (*Header, error) {
 	if err := checkVersion(meta); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func ParseMetadata(meta map[string]string) (*Header, error) {
 	return h, cmp.Or(parse(meta, KeyReports, &h.Reports), parse(meta, KeyDomains, &h.Domains), parse(meta, KeyIsolation, &h.Isolation))
 }
 
-// checkVersion makes sure that the metadata are those of events of a version that
-// is read.
+// checkVersion returns an error unless the metadata are those of events in a readable
+// version.
 func checkVersion(meta map[string]string) error {
 	if name, ok := meta[KeySchema]; !ok {
 		return fmt.Errorf("not hostbound events: its metadata lack %s", KeySchema)
@@ -107,13 +107,13 @@ func checkVersion(meta map[string]string) error {
 	return nil
 }
 
-// ValuesText is the value of KeyValues.
+// ValuesText returns the value of KeyValues.
 func ValuesText(v *UnknownValues) string { return text(v) }
 
-// WarningsText is the value of KeyWarnings.
+// WarningsText returns the value of KeyWarnings.
 func WarningsText(warnings []string) string { return text(warnings) }
 
-// ParseWarnings returns the warnings that a value of KeyWarnings holds.
+// ParseWarnings returns the warnings in a value of KeyWarnings.
 func ParseWarnings(text []byte) (warnings []string, err error) {
 	if err := json.Unmarshal(text, &warnings); err != nil {
 		return nil, fmt.Errorf("%s: %w", KeyWarnings, err)
@@ -121,7 +121,7 @@ func ParseWarnings(text []byte) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// parse reads the JSON of a key into v, which stays as it is where there is none.
+// parse reads the JSON of a key into v, and leaves v as it is if the key is missing.
 func parse(meta map[string]string, key string, v any) error {
 	text, ok := meta[key]
 	if !ok {
@@ -133,10 +133,10 @@ func parse(meta map[string]string, key string, v any) error {
 	return nil
 }
 
-// UnmarshalJSON also reads reports of when Nsight Systems was the only source:
-// "nsys" was its version.
+// UnmarshalJSON also reads reports from when Nsight Systems was the only source: their
+// key "nsys" holds its version.
 func (r *Report) UnmarshalJSON(text []byte) error {
-	type Fields Report // without this method
+	type Fields Report // without this method, to avoid recursion
 	read := struct {
 		*Fields
 		Nsys string `json:"nsys"`

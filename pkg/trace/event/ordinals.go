@@ -1,17 +1,17 @@
 package event
 
-// Ordinals count the rows of each graph launch. Of launches whose last row came
-// maxOrdinals others ago it may forget: replays do not run into each other that far.
+// Ordinals counts the rows of each graph launch. It may forget a launch after
+// maxOrdinals other launches: replays do not overlap that far.
 type Ordinals struct {
 	recent, before map[int64]int64 // rows so far, by correlation
 }
 
 const maxOrdinals = 1 << 15
 
-// NewOrdinals returns those of no launches.
+// NewOrdinals returns an empty count.
 func NewOrdinals() Ordinals { return Ordinals{map[int64]int64{}, nil} }
 
-// Next returns how many rows of a launch came before this one.
+// Next returns how many earlier rows the launch with that correlation had.
 func (o *Ordinals) Next(id int64) int64 {
 	n, ok := o.recent[id]
 	if !ok {

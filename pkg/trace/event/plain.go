@@ -6,39 +6,39 @@ import (
 	"strconv"
 )
 
-// PlainType is what the values of a Plain are.
+// PlainType is the type of the values of a Plain.
 type PlainType int
 
-// The types of values that all formats have.
+// The types that all formats have.
 const (
 	PlainText  PlainType = iota // in Plain.Strings
 	PlainInt                    // in Plain.Ints
 	PlainFloat                  // in Plain.Ints, as math.Float64bits
 )
 
-// Plain is a Foreign in a form that all formats share, so that a column
-// survives the way from one format to another. Null rows have the value 0 or "".
+// Plain is a Foreign column in a form that all formats share, so that it survives a
+// change of format. Null rows have the value 0 or "".
 type Plain struct {
-	Type    PlainType // which of the following has the values, one a row
-	Ints    []int64   // of PlainInt; of PlainFloat the bits of the numbers
+	Type    PlainType // which of the following holds the values, one per row
+	Ints    []int64   // of PlainInt; of PlainFloat the bits of each number
 	Strings Strings   // of PlainText
-	Valid   Bitmap    // nil where no row is null
+	Valid   Bitmap    // nil if no row is null
 }
 
-// ForeignFields describes columns that this program does not know, in the form of
-// the format that they came in. What else a format keeps in it, such as metadata of
-// other programs, stays back where rows go over to another format.
+// ForeignFields describes columns that this program does not know, in the form of the
+// input format. What else a format keeps there, such as metadata of other programs, is
+// lost when rows go to another format.
 type ForeignFields interface {
-	// PlainFields describes them as Foreign.Plain returns each.
+	// PlainFields describes the columns as Foreign.Plain returns them.
 	PlainFields() PlainFields
 }
 
-// PlainFields describes columns that are Plain.
+// PlainFields describes columns of type Plain.
 type PlainFields []PlainField
 
-// PlainField describes one such column.
+// PlainField describes one column of type Plain.
 type PlainField struct {
-	Name string    // of the column, unique among them
+	Name string    // unique among the fields
 	Type PlainType // of its values
 }
 
@@ -56,7 +56,7 @@ func (p *Plain) Len() int {
 	return max(len(p.Strings.Offsets)-1, 0)
 }
 
-// Append is Foreign's.
+// Append implements Foreign.
 func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 	out := p.first(n)
 	if src == nil {
@@ -81,8 +81,8 @@ func (p *Plain) Append(n int, src Foreign, i, j int) Foreign {
 	return out
 }
 
-// first returns the first n rows, to which rows can be appended. It shares the
-// memory of p.
+// first returns the first n rows as a column that rows can be appended to. It shares
+// the memory of p.
 func (p *Plain) first(n int) *Plain {
 	out := &Plain{Type: p.Type, Valid: p.Valid}
 	if p.Type != PlainText {
@@ -109,7 +109,7 @@ func (p *Plain) appendNulls(n, count int) {
 	p.Valid = p.Valid.AppendSame(n, count, false)
 }
 
-// Slice is Foreign's.
+// Slice implements Foreign.
 func (p *Plain) Slice(i, j int) Foreign {
 	out := &Plain{Type: p.Type}
 	if p.Type != PlainText {
@@ -126,7 +126,7 @@ func (p *Plain) Slice(i, j int) Foreign {
 // Float returns the floating point number in row i.
 func (p *Plain) Float(i int) float64 { return math.Float64frombits(uint64(p.Ints[i])) }
 
-// Text returns the value of row i as text and whether it is there.
+// Text returns the value of row i as text, and false if it is null.
 func (p *Plain) Text(i int) (string, bool) {
 	if !p.Valid.Get(i) {
 		return "", false

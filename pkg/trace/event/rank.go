@@ -5,57 +5,55 @@ import (
 	"slices"
 )
 
-// RankSpan is when a rank's GPUs were active and when it was not recorded. Times
-// are ns on the clock of the stream.
+// RankSpan is when a rank's GPUs were active and when nothing was recorded. Times are
+// ns on the clock of the stream.
 type RankSpan struct {
-	// GPUStart and GPUEnd are the span of the rank's kernels and graph replays
-	// over all its GPUs, BusyStart and BusyEnd the same with copies and
-	// memsets; null where it has none.
+	// GPUStart and GPUEnd span the rank's kernels and graph replays over all its GPUs,
+	// BusyStart and BusyEnd also copies and memsets; null if it has none.
 	GPUStart  *int64 `json:"gpu_start_ns"`
 	GPUEnd    *int64 `json:"gpu_end_ns"`
 	BusyStart *int64 `json:"busy_start_ns"`
 	BusyEnd   *int64 `json:"busy_end_ns"`
-	// Unrecorded are the half-open spans in which nothing was recorded, in order
-	// and apart: between the profiler's stop and its next start where no GPU row
-	// of the rank starts, and between the parts of a rank.
+	// Unrecorded are the half-open spans in which nothing was recorded, sorted and
+	// disjoint. They lie between the profiler's stop and its next start if no GPU row
+	// of the rank starts there, and between the parts of a rank.
 	Unrecorded [][2]int64 `json:"unrecorded_ns,omitempty"`
 }
 
-// RankFacts is what a report says of one of its ranks before the first row.
+// RankFacts is what a report says about one of its ranks before the first row.
 type RankFacts struct {
 	// Rank is the number of the rank.
 	Rank int32 `json:"rank"`
 	RankSpan
-	// Markers counts the forward-step marker ranges, Allreduces the kernels of
-	// that class, Launches and GraphLaunches the calls, all of the rank's
-	// process.
+	// Markers counts the forward-step marker ranges of the rank's process, Allreduces
+	// its kernels of that class, Launches and GraphLaunches its launch calls.
 	Markers       int64 `json:"markers"`
 	Allreduces    int64 `json:"allreduces"`
 	Launches      int64 `json:"launches"`
 	GraphLaunches int64 `json:"graph_launches"`
-	// GPUs counts the devices that ran kernels or whole-graph rows; 0 where the writer did not
-	// count them.
+	// GPUs counts the devices that ran kernels or whole-graph rows; 0 if the writer did
+	// not count them.
 	GPUs int64 `json:"gpus,omitempty"`
-	// Kernels counts the kernels, Graphs the whole-graph rows, and Replays the
-	// graph launches of which a kernel, copy or memset was recorded as a node.
+	// Kernels counts the kernels, Graphs the whole-graph rows, and Replays the graph
+	// launches with a kernel, copy or memset recorded as a graph node.
 	Kernels int64 `json:"kernels"`
 	Graphs  int64 `json:"graphs"`
 	Replays int64 `json:"replays"`
-	// OSCalls, Runs, Samples and Backtraces count what was recorded of the threads of the
-	// rank's process: calls of the system's libraries, stretches on a CPU, samples, stacks
-	// of calls. 0 where nothing was, or was left out.
+	// OSCalls, Runs, Samples and Backtraces count what was recorded of the threads of
+	// the rank's process: OS library calls, stretches on a CPU, samples, and stacks of
+	// calls. They are 0 if nothing was recorded or it was left out.
 	OSCalls    int64 `json:"os_calls,omitempty"`
 	Runs       int64 `json:"runs,omitempty"`
 	Samples    int64 `json:"samples,omitempty"`
 	Backtraces int64 `json:"backtraces,omitempty"`
-	// GPUNodes are the NUMA nodes that the rank's GPUs are in, each once, ascending; nil
-	// where that is not known of one of them, or there are no rows of kind run.
+	// GPUNodes are the NUMA nodes of the rank's GPUs, ascending, without duplicates;
+	// nil if the node of one of them is unknown, or there are no rows of kind run.
 	GPUNodes []int32 `json:"gpu_numa_nodes,omitempty"`
 }
 
-// RankFacts returns what is known of a rank over all reports that have parts of
-// it, nil where the stream does not say (it is of version 1, or the rank is
-// unknown). The time between two parts was not recorded.
+// RankFacts returns what is known about a rank over all reports with parts of it. It is
+// nil if the stream does not say (version 1) or the rank is unknown. The time between
+// two parts counts as unrecorded.
 func (h *Header) RankFacts(rank int32) *RankFacts {
 	var all *RankFacts
 	for i := range h.Reports {
@@ -77,8 +75,8 @@ func (h *Header) RankFacts(rank int32) *RankFacts {
 	return all
 }
 
-// Records reports whether rows of a kind about host threads were recorded in the
-// process of a rank; where the header does not say of which process, in any.
+// Records reports whether rows of a kind about host threads were recorded in a rank's
+// process, or, if the header does not say for which process, in any process.
 func (h *Header) Records(kind Kind, rank int32) bool {
 	switch f := h.RankFacts(rank); {
 	case f == nil:
@@ -94,8 +92,8 @@ func (h *Header) Records(kind Kind, rank int32) bool {
 	}
 }
 
-// GPUs is how many devices at most run kernels or graph replays of a rank, 0 where the header
-// does not say.
+// GPUs returns the largest number of devices that run kernels or graph replays of a
+// rank, 0 if the header does not say.
 func (h *Header) GPUs(rank int32) int {
 	if f := h.RankFacts(rank); f != nil {
 		return int(f.GPUs)
@@ -110,7 +108,7 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.Allreduces += g.Allreduces
 	f.Launches += g.Launches
 	f.GraphLaunches += g.GraphLaunches
-	f.GPUs += g.GPUs // those of both parts twice: no more than that
+	f.GPUs += g.GPUs // an upper bound: a device of both parts counts twice
 	f.Kernels += g.Kernels
 	f.Graphs += g.Graphs
 	f.Replays += g.Replays
@@ -118,13 +116,13 @@ func (f *RankFacts) add(g *RankFacts) {
 	f.Runs += g.Runs
 	f.Samples += g.Samples
 	f.Backtraces += g.Backtraces
-	if !slices.Equal(f.GPUNodes, g.GPUNodes) { // it cannot be on two machines
+	if !slices.Equal(f.GPUNodes, g.GPUNodes) { // a rank cannot be on two machines
 		f.GPUNodes = nil
 	}
 }
 
-// Span is the span of a rank over all reports that have parts of it. Where they
-// do not say it for each rank it is that of the rank's report.
+// Span returns the span of a rank over all reports with parts of it. If they do not say
+// it per rank, it is the span of the rank's report.
 func (h *Header) Span(rank int32) RankSpan {
 	if f := h.RankFacts(rank); f != nil {
 		return f.RankSpan
@@ -135,7 +133,8 @@ func (h *Header) Span(rank int32) RankSpan {
 	return RankSpan{}
 }
 
-// add adds the span of another part of the rank, and the time between the two.
+// add adds the span of another part of the rank, and marks the time between both
+// unrecorded.
 func (s *RankSpan) add(o *RankSpan) {
 	s.Unrecorded = append(s.Unrecorded, o.Unrecorded...)
 	for _, pair := range [][2]*RankSpan{{s, o}, {o, s}} {
@@ -147,7 +146,7 @@ func (s *RankSpan) add(o *RankSpan) {
 	s.BusyStart, s.BusyEnd = hull(s.BusyStart, s.BusyEnd, o.BusyStart, o.BusyEnd)
 }
 
-// hull returns the span that covers two, either of which may be missing.
+// hull returns the span that covers both spans, either of which may be missing.
 func hull(start, end, start2, end2 *int64) (*int64, *int64) {
 	if start == nil || end == nil {
 		return start2, end2
@@ -159,7 +158,7 @@ func hull(start, end, start2, end2 *int64) (*int64, *int64) {
 	return &s, &e
 }
 
-// joinSpans sorts spans and joins those that touch.
+// joinSpans sorts spans and joins those that overlap or touch, in place.
 func joinSpans(spans [][2]int64) [][2]int64 {
 	slices.SortFunc(spans, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	joined := spans[:0]
@@ -173,19 +172,18 @@ func joinSpans(spans [][2]int64) [][2]int64 {
 	return joined
 }
 
-// LostEvents reports whether the profiler said of any report that it lost CUDA
-// events.
+// LostEvents reports whether the profiler lost CUDA events in any report.
 func (h *Header) LostEvents() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.LostEvents })
 }
 
-// StartOnly reports whether of any report the only forward step is no evidence.
+// StartOnly reports whether Report.StartOnly is set in any report.
 func (h *Header) StartOnly() bool {
 	return slices.ContainsFunc(h.Reports, func(r Report) bool { return r.StartOnly })
 }
 
-// Workload is what the run does other than generating tokens, by any of its reports: Training,
-// else Diffusion, else "".
+// Workload returns Training if any report is of training, else Diffusion if any is,
+// else "".
 func (h *Header) Workload() string {
 	for _, w := range []string{Training, Diffusion} {
 		if slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Workload == w }) {
@@ -195,7 +193,7 @@ func (h *Header) Workload() string {
 	return ""
 }
 
-// Platform is AMD where any report is of AMD's GPUs, else "".
+// Platform returns AMD if any report is of AMD's GPUs, else "".
 func (h *Header) Platform() string {
 	if slices.ContainsFunc(h.Reports, func(r Report) bool { return r.Platform == AMD }) {
 		return AMD
@@ -203,8 +201,8 @@ func (h *Header) Platform() string {
 	return ""
 }
 
-// PythonFunctions is how many calls of Python functions were recorded that are not among the
-// rows, over all reports.
+// PythonFunctions returns the number of recorded calls of Python functions that are not
+// among the rows, over all reports.
 func (h *Header) PythonFunctions() (n int64) {
 	for i := range h.Reports {
 		n += h.Reports[i].PythonFunctions
@@ -212,7 +210,7 @@ func (h *Header) PythonFunctions() (n int64) {
 	return n
 }
 
-// Source is what recorded the reports, "" where that differs or is not known.
+// Source returns what recorded the reports, "" if that differs or is unknown.
 func (h *Header) Source() string {
 	for i := range h.Reports {
 		if h.Reports[i].Source != h.Reports[0].Source {
@@ -225,7 +223,7 @@ func (h *Header) Source() string {
 	return h.Reports[0].Source
 }
 
-// RankNumbers returns the numbers of all ranks, ascending, each once.
+// RankNumbers returns the numbers of all ranks, ascending, without duplicates.
 func (h *Header) RankNumbers() []int32 {
 	var all []int32
 	for i := range h.Reports {
@@ -235,7 +233,7 @@ func (h *Header) RankNumbers() []int32 {
 	return slices.Compact(all)
 }
 
-// Shift adds to the times of the report and of its ranks.
+// Shift adds offset, in ns, to the times of the report and of its ranks.
 func (r *Report) Shift(offset int64) {
 	times := []*int64{r.GPUStart, r.GPUEnd, r.BusyStart, r.BusyEnd}
 	for k := range r.RankFacts {

@@ -1,23 +1,23 @@
 package event
 
-// replaysKept is how many replays are remembered at least: far more than can be running at a time.
+// replaysKept is how many replays are remembered at least, far more than can overlap.
 const replaysKept = 4096
 
-// Replays distinguishes the first of the rows of a graph replay, which share a correlation. Its size does
-// not depend on the stream's: it forgets what is long ago.
+// Replays recognises the first row of a graph replay, whose rows share a correlation.
+// Its size is bounded: it forgets old replays.
 type Replays struct {
-	last     int64 // of the row before
+	last     int64 // correlation of the row before
 	any      bool
 	now, old map[int64]struct{}
 }
 
-// First reports whether this is the first row with that correlation, of the last replaysKept of them at
-// least, and at most twice as many.
+// First reports whether no earlier row had that correlation. It remembers at least the
+// last replaysKept correlations, and at most twice as many.
 func (r *Replays) First(correlation int64) bool {
 	return !(r.any && r.last == correlation) && r.another(correlation)
 }
 
-// another is First for a correlation that is not that of the row before.
+// another is First for a correlation that differs from the row before.
 func (r *Replays) another(correlation int64) bool {
 	r.last, r.any = correlation, true
 	if _, ok := r.now[correlation]; ok {

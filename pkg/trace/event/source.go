@@ -1,29 +1,30 @@
 package event
 
-// Source is a stream of batches after a header.
+// Source is a header followed by a stream of batches.
 type Source interface {
 	// Header is known before the first batch and does not change.
 	Header() *Header
-	// Next returns the next batch, which the source owns and which is valid
-	// until the following call, or io.EOF after the last one.
+	// Next returns the next batch, or io.EOF after the last one. The source owns the
+	// batch; it is valid until the next call.
 	Next() (*Batch, error)
 }
 
-// Parted is a Source that may be read in parts at a time, in place of Next.
+// Parted is a Source that may be read in concurrent parts instead of by Next.
 type Parted interface {
 	Source
-	// Parts returns sources with the rows of some ranks each, in their order, which may be
-	// read by a goroutine each, beside of them at a time; the ranks of one go before those of
-	// the next. It returns none where that cannot be, or is not worth it.
+	// Parts returns sources, each with the rows of some ranks. Each may be read by its
+	// own goroutine, at most beside of them at a time. Ranks of a part precede those of
+	// the next part. It returns nil if the source cannot be split, or splitting is not
+	// worth it.
 	Parts() (parts []Source, beside int)
-	// Rest returns the rows that come after those of all parts, when these have been read to
-	// their ends.
+	// Rest returns the rows that follow all parts. Call it when every part was read to
+	// its end.
 	Rest() (Source, error)
 }
 
-// Warner is a Source of a stream that has warnings besides those of its reports:
-// the filters that it went through gave them.
+// Warner is a Source whose stream has warnings of the filters it passed through, beside
+// the warnings of its reports.
 type Warner interface {
-	// Warnings are complete when Next has returned io.EOF.
+	// Warnings are complete once Next has returned io.EOF.
 	Warnings() []string
 }

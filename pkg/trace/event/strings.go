@@ -2,21 +2,21 @@ package event
 
 import "slices"
 
-// Strings is a column of strings. Without a Dict string i is
+// Strings is a column of strings. Without a Dict, string i is
 // Data[Offsets[i]:Offsets[i+1]].
 type Strings struct {
 	Offsets []int32 // one more than there are own strings
 	Data    []byte  // their bytes, one after the other
 
-	// Where Dict is not nil, row i has text Codes[i] of Dict, or, where that is
-	// negative, text ^Codes[i] of Offsets and Data. It spares those who read
-	// strings that repeat, and those who pass them on, the copies.
+	// If Dict is not nil, row i has string Codes[i] of Dict or, if the code is
+	// negative, string ^Codes[i] of Offsets and Data. A Dict saves copies of repeated
+	// strings.
 	Dict  *Dict
 	Codes []int32
 }
 
-// Dict is strings, number i of which is Data[Offsets[i]:Offsets[i+1]]. It does not
-// change once a column has it, so that columns can share it.
+// Dict holds strings; string i is Data[Offsets[i]:Offsets[i+1]]. It does not change
+// once a column uses it, so columns can share it.
 type Dict struct {
 	Offsets []int32 // one more than there are strings
 	Data    []byte  // their bytes
@@ -30,7 +30,7 @@ func (c *Strings) Len() int {
 	return max(len(c.Offsets)-1, 0)
 }
 
-// Get returns text i, which shares memory with the column.
+// Get returns string i. The result shares the memory of the column.
 func (c *Strings) Get(i int) []byte {
 	if c.Dict != nil {
 		return c.coded(c.Codes[i])
@@ -38,8 +38,8 @@ func (c *Strings) Get(i int) []byte {
 	return c.Data[c.Offsets[i]:c.Offsets[i+1]]
 }
 
-// coded is the text of a code: one of the dictionary, or where it is negative one of the
-// column's own at its complement. It is valid as long as the column is.
+// coded returns the string of a code: of the dictionary, or, if the code is negative,
+// the column's own string at its complement. It is valid as long as the column is.
 func (c *Strings) coded(code int32) []byte {
 	if code < 0 {
 		return c.Data[c.Offsets[^code]:c.Offsets[^code+1]]
@@ -48,8 +48,8 @@ func (c *Strings) coded(code int32) []byte {
 	return d.Data[d.Offsets[code]:d.Offsets[code+1]]
 }
 
-// Flatten returns rows i to j without a Dict: in the memory of c where it has
-// none, else in that of scratch.
+// Flatten returns rows i to j without a Dict. The result shares the memory of c if c
+// has no Dict, else that of scratch.
 func (c *Strings) Flatten(i, j int, scratch *Strings) Strings {
 	if c.Dict == nil {
 		return c.slice(i, j)
@@ -69,7 +69,7 @@ func (c *Strings) Flatten(i, j int, scratch *Strings) Strings {
 	return *scratch
 }
 
-// Size returns the length of the strings of rows i to j together.
+// Size returns the total length of the strings of rows i to j, in bytes.
 func (c *Strings) Size(i, j int) int {
 	if c.Dict == nil {
 		return int(c.Offsets[j] - c.Offsets[i])
@@ -81,20 +81,20 @@ func (c *Strings) Size(i, j int) int {
 	return n
 }
 
-// Append appends a text.
+// Append appends a string.
 func (c *Strings) Append(s string) {
 	c.Data = append(c.Data, s...)
 	c.appended()
 }
 
-// AppendBytes appends a text.
+// AppendBytes appends a string.
 func (c *Strings) AppendBytes(s []byte) {
 	c.Data = append(c.Data, s...)
 	c.appended()
 }
 
-// AppendCode appends a text of a Dict, which becomes the column's where it has
-// none; of another one the text is copied.
+// AppendCode appends a string of d. If the column has no Dict, it adopts d; if it has
+// another one, the string is copied.
 func (c *Strings) AppendCode(d *Dict, code int32) {
 	if c.Dict == nil {
 		c.adopt(d)
@@ -106,8 +106,8 @@ func (c *Strings) AppendCode(d *Dict, code int32) {
 	c.AppendBytes(d.Data[d.Offsets[code]:d.Offsets[code+1]])
 }
 
-// AppendCodes appends n strings of the column's Dict, which d is or becomes, and returns
-// their codes to be set.
+// AppendCodes appends n strings of d and returns their codes, for the caller to set. d
+// must be the column's Dict; a column without one adopts it.
 func (c *Strings) AppendCodes(d *Dict, n int) []int32 {
 	if c.adopt(d); c.Dict != d {
 		panic("BUG: a column of another dictionary")
@@ -117,7 +117,7 @@ func (c *Strings) AppendCodes(d *Dict, n int) []int32 {
 	return c.Codes[k:]
 }
 
-// appended makes a row of the bytes after the last text.
+// appended makes a row of the bytes after the last string.
 func (c *Strings) appended() {
 	if len(c.Offsets) == 0 {
 		c.Offsets = append(c.Offsets, 0)
@@ -128,7 +128,7 @@ func (c *Strings) appended() {
 	c.Offsets = append(c.Offsets, int32(len(c.Data)))
 }
 
-// SetLast replaces the text of the last row, which Append appended.
+// SetLast replaces the string of the last row, which must come from Append.
 func (c *Strings) SetLast(s string) {
 	n := len(c.Offsets) - 2
 	c.Data = append(c.Data[:c.Offsets[n]], s...)
@@ -141,16 +141,16 @@ func (c *Strings) Reset() {
 	c.Dict, c.Codes = nil, c.Codes[:0]
 }
 
-// slice is strings i to j without a copy.
+// slice returns strings i to j without a copy.
 func (c *Strings) slice(i, j int) Strings {
 	if c.Dict != nil {
 		return Strings{Offsets: c.Offsets, Data: c.Data, Dict: c.Dict, Codes: c.Codes[i:j]}
 	}
-	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data[:c.Offsets[j]]} // what is appended follows text j-1
+	return Strings{Offsets: c.Offsets[i : j+1], Data: c.Data[:c.Offsets[j]]} // strings are appended after string j-1
 }
 
-// AppendRange appends rows i to j of src. A column adopts the first Dict
-// that comes; the strings of another one are copied.
+// AppendRange appends rows i to j of src. A column adopts the first Dict that it meets;
+// strings of any other Dict are copied.
 func (c *Strings) AppendRange(from column, i, j int) {
 	src := from.(*Strings)
 	c.adopt(src.Dict)
@@ -176,7 +176,7 @@ func (c *Strings) AppendRange(from column, i, j int) {
 	}
 }
 
-// adopt makes d the column's Dict, if it has none.
+// adopt makes d the column's Dict, unless it has one.
 func (c *Strings) adopt(d *Dict) {
 	if len(c.Offsets) == 0 {
 		c.Offsets = append(c.Offsets, 0)
@@ -190,7 +190,7 @@ func (c *Strings) adopt(d *Dict) {
 	}
 }
 
-// appendRows appends rows of src.
+// appendRows appends the given rows of src.
 func (c *Strings) appendRows(from column, rows []int32) {
 	src := from.(*Strings)
 	c.adopt(src.Dict)
@@ -219,10 +219,10 @@ func (c *Strings) appendCodes(src *Strings, i, j int) {
 	}
 }
 
-// appendOther appends rows i to j of a column with another Dict, copying each of
-// its strings once.
+// appendOther appends rows i to j of a column with another Dict. Each string is copied
+// once.
 func (c *Strings) appendOther(src *Strings, i, j int) {
-	codes := make([]int32, len(src.Dict.Offsets)) // of those that were copied, below 0
+	codes := make([]int32, len(src.Dict.Offsets)) // negative for strings that were copied
 	for _, code := range src.Codes[i:j] {
 		switch {
 		case code < 0:
@@ -239,7 +239,7 @@ func (c *Strings) appendOther(src *Strings, i, j int) {
 // share makes the column rows i to j of src without a copy.
 func (c *Strings) share(src column, i, j int) { *c = src.(*Strings).slice(i, j) }
 
-// blank leaves the column empty: names are appended in the order of the rows.
+// blank leaves the column empty. The caller appends names in row order.
 func (c *Strings) blank(int, bool) {}
 
 // appendNulls appends n empty strings: names are never null.

@@ -2,16 +2,16 @@ package event
 
 import "math"
 
-// Span is a stretch of time from Start to End, in ns, empty where End is before Start.
+// Span is a time span in ns. It is empty if End is before Start.
 type Span struct{ Start, End int64 }
 
-// NoSpan is empty.
+// NoSpan is an empty span, the identity of Join.
 var NoSpan = Span{math.MaxInt64, math.MinInt64}
 
-// Join makes the span reach over another one, too.
+// Join extends the span to cover another one.
 func (s *Span) Join(o Span) { s.Start, s.End = min(s.Start, o.Start), max(s.End, o.End) }
 
-// Since returns the span as headers have it: with times since origin, nil where it is empty.
+// Since returns the span relative to origin, as headers have it; nil if it is empty.
 func (s Span) Since(origin int64) (start, end *int64) {
 	if s.Start > s.End {
 		return nil, nil
@@ -20,16 +20,16 @@ func (s Span) Since(origin int64) (start, end *int64) {
 	return &from, &to
 }
 
-// Tally is what a source counts of rows for the header, of whatever has them: a thread, a
-// process, a report. It starts as NoTally.
+// Tally is what a source counts for the header: the rows of a thread, a process or a
+// report. Start with NoTally, not the zero value.
 type Tally struct {
-	Kinds   [MaxKinds]int64   // rows
-	Classes [MaxClasses]int64 // rows
+	Kinds   [MaxKinds]int64   // rows by kind
+	Classes [MaxClasses]int64 // rows by class
 	GPU     Span              // of kernels and whole-graph rows
-	Busy    Span              // of copies and memsets, too
+	Busy    Span              // the same with copies and memsets
 }
 
-// NoTally is that of no rows.
+// NoTally is the tally of no rows.
 var NoTally = Tally{GPU: NoSpan, Busy: NoSpan}
 
 // Join adds another tally.
@@ -44,7 +44,7 @@ func (t *Tally) Join(o *Tally) {
 	t.Busy.Join(o.Busy)
 }
 
-// Extent returns what a header says of a report, with times since origin.
+// Extent returns the tally as a header has it for a report, times relative to origin.
 func (t *Tally) Extent(origin int64) Extent {
 	e := Extent{Rows: map[string]int64{}, Classes: map[string]int64{}}
 	for k, n := range t.Kinds {
@@ -60,7 +60,7 @@ func (t *Tally) Extent(origin int64) Extent {
 	return e
 }
 
-// Facts returns what a header says of a rank, with times since origin, as far as it is counted.
+// Facts returns the counted fields of a rank's facts, times relative to origin.
 func (t *Tally) Facts(rank int32, origin int64) RankFacts {
 	f := RankFacts{
 		Rank: rank, Kernels: t.Kinds[Kernel], Graphs: t.Kinds[Graph], Allreduces: t.Classes[Allreduce],

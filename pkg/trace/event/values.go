@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// Values of kind and class that nobody here knows get codes after ours while
-// they are read, and are passed on by their names; analyses look for codes that
-// they know and ignore these. Readers add them when they open their input, before
-// anything else looks at the lists.
+// Unknown values of kind and class get codes after the known ones while they are read,
+// and are passed on by name; analyses ignore them. A reader adds them when it opens its
+// input, before anything else uses the lists.
 
-// MaxKinds and MaxClasses bound the codes: sets of them are integers of bits.
+// MaxKinds and MaxClasses bound the codes, because sets of codes are bits of an
+// integer.
 const (
 	MaxKinds   = 32
 	MaxClasses = 64
@@ -18,15 +18,15 @@ const (
 
 var adding sync.Mutex
 
-// AddKind returns the code of a kind, a new one where it has none yet, -1 where
-// there are too many.
+// AddKind returns the code of a kind, a new one if it has none yet, or -1 if there are
+// too many kinds.
 func AddKind(name string) Kind { return Kind(add(&Kinds, name, MaxKinds)) }
 
-// AddClass does so for a class.
+// AddClass is AddKind for a class.
 func AddClass(name string) Class { return Class(add(&Classes, name, MaxClasses)) }
 
-// add returns the number of a name, which is appended where it is new, or -1 where there
-// are limit names already. Readers of the list that was there before stay right.
+// add returns the index of a name and appends the name if it is new, or returns -1 if
+// the list has limit names. Slices read before stay valid.
 func add(list *[]string, name string, limit int) int32 {
 	adding.Lock()
 	defer adding.Unlock()
@@ -40,19 +40,19 @@ func add(list *[]string, name string, limit int) int32 {
 	return int32(len(*list) - 1)
 }
 
-// The numbers of kinds and classes that are ours.
+// The numbers of kinds and classes that this program knows.
 var (
 	ownKinds   = len(Kinds)
 	ownClasses = len(Classes)
 )
 
-// UnknownValues are the kinds and classes that nobody here knows.
+// UnknownValues are the kinds and classes that this program does not know.
 type UnknownValues struct {
-	Kinds   []string `json:"kinds,omitempty"`   // names, in the order of their codes
+	Kinds   []string `json:"kinds,omitempty"`   // in the order of their codes
 	Classes []string `json:"classes,omitempty"` // likewise
 }
 
-// AddedValues returns those that were added so far, nil for none.
+// AddedValues returns the values that were added so far, nil if there are none.
 func AddedValues() *UnknownValues {
 	adding.Lock()
 	defer adding.Unlock()
@@ -62,7 +62,7 @@ func AddedValues() *UnknownValues {
 	return &UnknownValues{Kinds[ownKinds:], Classes[ownClasses:]}
 }
 
-// add gives them codes.
+// add gives the values codes.
 func (v *UnknownValues) add() {
 	for _, name := range v.Kinds {
 		AddKind(name)
