@@ -73,6 +73,18 @@ func TestGaps(t *testing.T) {
 	}
 }
 
+// TestMoved: a file that changed after it ran says nothing of the lines that ran.
+func TestMoved(t *testing.T) {
+	for source, want := range map[string]string{"def f(n):\n  return n\n": "  return n", "@cache\ndef f(n): return n\n": "def f(n): return n", "import os\ndef f(n):\n  return n\n": ""} {
+		f := &Function{Name: "A.f", path: "/srv/x.py", Line: 1, Lines: []Line{{Number: 2, Hits: 1, Time: Exact}}}
+		p := &Profile{Functions: []*Function{f}}
+		_, err := p.AddSource(fstest.MapFS{"x.py": {Data: []byte(source)}})
+		if got := f.Lines[len(f.Lines)-1].Source; err != nil || got != want || (want == "") != strings.Contains(strings.Join(p.Warnings, ""), "its file changed after it ran") {
+			t.Errorf("%q: %q, %q, %v", source, got, p.Warnings, err)
+		}
+	}
+}
+
 // seeds are inputs of every format, real ones where there are any.
 func seeds(t testing.TB) [][]byte {
 	all := [][]byte{

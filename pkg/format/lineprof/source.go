@@ -7,11 +7,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/report"
 )
 
 // AddSource fills in the source of functions that have none, as those of .lprof files,
 // from files below dir: of a function's path the longest tail that is there. It
-// returns the functions that it found no file for. Of a file only the lines between a
+// returns the functions that it found no file for. One that changed since is none. Of a file only the lines between a
 // function's first and last are kept.
 func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	byPath := map[string][]*Function{}
@@ -41,7 +43,31 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 			return nil, err
 		}
 	}
+	p.dropMoved()
 	return missing, nil
+}
+
+// dropMoved leaves the source of functions out that do not begin where they did: their file changed after
+// it ran, and what is told by its lines would be of others.
+func (p *Profile) dropMoved() {
+	moved := 0
+	for _, f := range p.Functions {
+		if slices.ContainsFunc(f.Lines, func(l Line) bool { return l.Number == f.Line && l.Source != "" && !f.mayBegin(l.Source) }) {
+			for i := range f.Lines {
+				f.Lines[i].Source = ""
+			}
+			moved++
+		}
+	}
+	if moved > 0 {
+		p.warn("%s left without source: something else stands where it began, so its file changed after it ran", report.Counted(moved, "function"))
+	}
+}
+
+// mayBegin reports whether a line may be a function's first: it has its name, or is a decorator.
+func (f *Function) mayBegin(source string) bool {
+	name := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
+	return strings.HasPrefix(name, "<") || strings.HasPrefix(strings.TrimSpace(source), "@") || strings.Contains(source, name)
 }
 
 // openTail opens the file that has the longest tail of a path.
