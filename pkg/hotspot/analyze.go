@@ -212,15 +212,20 @@ func (r *Report) addLines(g *graph, f *function, st *steps) {
 			continue
 		}
 		h := b.hotspot(i, ns, st)
-		if call := hiding(b, i); h.Sub == Opaque && call != nil && g.knows(f, i, call) {
-			h.Sub, h.Evidence[0] = "", fmt.Sprintf("what calling %s takes beyond its own lines, the profiler's time on these included", short(call.Path))
+		callees := g.calls[f][i]
+		if h.Sub == Opaque && (len(callees) > 0 || f.recursive) {
+			if call := g.hiding(f, i); call != nil {
+				h.Evidence[0] = fmt.Sprintf("the time is spent inside %s, which was not profiled", short(call.Path))
+			} else {
+				h.Sub, h.Evidence[0] = "", "what calls take beyond the lines of what they call, the profiler's time on these included"
+			}
 		}
 		h.Share = r.share(ns)
 		if last > i {
 			h.Line, h.LastLine = b.number(i), b.fn.Lines[b.stmts[last].Last].Number
 			h.Evidence = append(h.Evidence, fmt.Sprintf("includes the plain lines of its body, up to line %d", h.LastLine))
 		}
-		if callees := g.calls[f][i]; len(callees) > 0 && f.inner(i) > 0 {
+		if len(callees) > 0 && f.inner(i) > 0 {
 			h.Evidence = append(h.Evidence, fmt.Sprintf("excludes %s in %s, which is profiled itself", report.Micros(float64(f.inner(i))/1e3), callees[0].Name))
 		}
 		r.Hotspots = append(r.Hotspots, h)

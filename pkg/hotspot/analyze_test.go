@@ -241,10 +241,13 @@ func TestOpaque(t *testing.T) {
 // TestProfiledCall: what a call takes beyond its callee's lines is not said to be inside what was not profiled.
 func TestProfiledCall(t *testing.T) {
 	r := Analyze([]*lineprof.Profile{profile(
-		fn("outer", "a.py", 1, line{0, 0, "def outer(a):"}, line{20, 2600, "    a.inner(300)"}),
+		fn("outer", "a.py", 1, line{0, 0, "def outer(a):"}, line{20, 2600, "    a.inner(300)"}, line{20, 3600, "    b.run(a.inner(300))"}),
 		fn("A.inner", "a.py", 9, line{0, 0, "    def inner(self, n):"}, line{20, 1300, "        x = n + 1"}))}, Options{})
-	if h := at(t, r, "outer", 2); !strings.HasPrefix(h.Evidence[0], "what calling a.inner takes beyond its own lines") || !strings.Contains(h.Evidence[1], "in A.inner, which is profiled itself") {
+	if h := at(t, r, "outer", 2); h.Sub != "" || !strings.HasPrefix(h.Evidence[0], "what calls take beyond the lines") || !strings.Contains(h.Evidence[1], "in A.inner, which is profiled itself") {
 		t.Errorf("%q", h.Evidence)
+	}
+	if h := at(t, r, "outer", 3); h.Sub != Opaque || h.Evidence[0] != "the time is spent inside b.run, which was not profiled" {
+		t.Errorf("%s, %q", h.Sub, h.Evidence)
 	}
 }
 

@@ -53,8 +53,8 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 			return d, nil, true
 		}
 	}
-	call := hiding(f.body, i)
-	if call == nil || g.knows(f, i, call) {
+	call := g.hiding(f, i)
+	if call == nil {
 		return d, nil, false
 	}
 	d.Callee = call.Path
@@ -82,14 +82,16 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 	return d, targets, true
 }
 
-// knows is whether a call in statement i of f is of a function that was profiled.
-func (g *graph) knows(f *function, i int, c *Call) bool {
-	return f.recursive && c.Name() == f.last() ||
-		slices.ContainsFunc(g.calls[f][i], func(callee *function) bool { return c.Name() == callee.last() })
+// hiding is the last call of a statement that goes into Python code which was not profiled, nil without one.
+func (g *graph) hiding(f *function, i int) *Call {
+	return hiding(f.body, i, func(c *Call) bool {
+		return f.recursive && c.Name() == f.last() ||
+			slices.ContainsFunc(g.calls[f][i], func(callee *function) bool { return c.Name() == callee.last() })
+	})
 }
 
-// hiding is the last call of a statement that goes into Python code, nil without one.
-func hiding(b *body, i int) *Call {
+// hiding is the last call of a statement that goes into Python code, but for those that are known.
+func hiding(b *body, i int, known func(*Call) bool) *Call {
 	found, _, other := b.calls(i)
 	for _, f := range found { // a wait, a tensor operation: nothing in it to profile
 		if f.kind == Sync || f.kind == Comm || f.kind == GIL {
@@ -98,7 +100,7 @@ func hiding(b *body, i int) *Call {
 	}
 	for at := len(other) - 1; at >= 0; at-- {
 		c := &other[at]
-		if c.ofTensors() || strings.HasPrefix(c.Path, "np.") || onList("py_builtins", c.Path) || strings.HasPrefix(c.Path, "''") {
+		if c.ofTensors() || strings.HasPrefix(c.Path, "np.") || onList("py_builtins", c.Path) || strings.HasPrefix(c.Path, "''") || known(c) {
 			continue
 		}
 		return c
