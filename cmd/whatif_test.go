@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/eventtest"
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 	"github.com/hostbound/hostbound/pkg/testkit/testrun"
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // TestWhatifRandom has other filters take what is written of odd traces, whatever is different.
@@ -488,5 +490,27 @@ func TestWhatifPart(t *testing.T) {
 	fast, rest := idle("0.2")
 	if window != 40_000_000 || float64(rest) > 0.9*float64(window) || float64(window-now-rest+fast) > 0.01*float64(window) {
 		t.Errorf("idle for %d of %d ns, with a faster host for %d of %d", now, window, fast, rest)
+	}
+}
+
+// TestWhatifEnds has what ends last in a scenario end the trace, though other work did in the recording.
+func TestWhatifEnds(t *testing.T) {
+	var rows []eventtest.Row
+	for k, name := range []string{"a", "b"} {
+		kernel := eventtest.New(event.Kernel, 0, 10_000+int64(k)*10_000, 100_000-int64(k)*40_000, name)
+		kernel.Device, kernel.Stream = 0, int64(k)
+		rows = append(rows, kernel)
+	}
+	h := eventtest.Header(rows)
+	r := &h.Reports[0]
+	r.RankFacts = []event.RankFacts{{RankSpan: event.RankSpan{GPUStart: r.GPUStart, GPUEnd: r.GPUEnd}}}
+	var recorded bytes.Buffer
+	w := arrow.NewWriter(&recorded, h)
+	if err := errors.Join(event.Each(eventtest.Source(h, rows, 10), w.Write), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	moved := must(t, recorded.Bytes(), "whatif", "--by", "none", "--kernel", "b=3")
+	if got := string(must(t, moved, "metrics", "--format", "csv")); !strings.Contains(got, "\naggregate,gpu_idle_ratio,0,130000,") {
+		t.Errorf("from 10 to 140 us one kernel or the other runs:\n%.300s", got)
 	}
 }

@@ -36,8 +36,8 @@ type moves struct {
 	t     *Trace
 	open  []stretch
 	least [][]int64 // of each stretch: the least new start of each block and of those after it
-	// borders are of the spans of the GPUs' work, by process.
-	borders [][]border
+	// parts are the spans of the GPUs' work, by process.
+	parts [][]part
 	// pauses are the new times at which the profiler stopped and started again, by process and old
 	// time: those of the ends of the calls that stopped it, and of the starts of those that started it.
 	pauses map[bound]int64
@@ -60,31 +60,47 @@ type bound struct {
 	t       int64
 }
 
-// border is where the GPUs' work of a process begins or ends, or what was chosen of it does. It moves
-// with the unit that starts or ends there or goes on over it, an end else with the one that ends last before.
-type border struct {
-	t        int64
-	end, all bool  // all: of copies and memsets, too
-	near     int64 // where that unit ends, t at most
-	moved    int64 // never where there was none yet
+// part is what the header says of when the GPUs of a process work, or of what was chosen of that.
+type part struct {
+	all      bool // copies and memsets, too
+	from, to int64
+	// first and last are when the work in it starts and ends, newFrom and newTo when it does in the scenario.
+	first, last, newFrom, newTo int64
 }
 
-// unit tells a border of a unit.
-func (b *border) unit(kind event.Kind, start, end, newStart, newEnd int64) {
-	near, moved := b.t, newStart
+// newPart returns a part without work so far.
+func newPart(all bool, from, to int64) part {
+	return part{all: all, from: from, to: to, first: never, last: math.MinInt64, newFrom: never, newTo: math.MinInt64}
+}
+
+// unit tells a part of a unit, of which what lies in it counts.
+func (p *part) unit(kind event.Kind, start, end, newStart, newEnd int64) {
+	if end < p.from || start > p.to || !p.all && kind != event.Kernel && kind != event.Graph {
+		return
+	}
+	moved := func(t int64) int64 {
+		return newStart + int64(float64(t-start)*float64(newEnd-newStart)/float64(end-start))
+	}
+	if start < p.from {
+		newStart, start = moved(p.from), p.from
+	}
+	if end > p.to {
+		newEnd, end = moved(p.to), p.to
+	}
+	p.first, p.last = min(p.first, start), max(p.last, end)
+	p.newFrom, p.newTo = min(p.newFrom, newStart), max(p.newTo, newEnd)
+}
+
+// span returns the part in the scenario: idle time before the first work of what was chosen and after
+// the last stays what it was.
+func (p *part) span() (from, to int64) {
 	switch {
-	case !b.all && kind != event.Kernel && kind != event.Graph:
-		return
-	case start < b.t && b.t < end:
-		moved += int64(float64(b.t-start) * float64(newEnd-newStart) / float64(end-start))
-	case b.end && end <= b.t:
-		near, moved = end, newEnd+b.t-end
-	case b.end || start != b.t:
-		return
+	case p.first > p.last:
+		return p.from, p.to
+	case p.first > p.from:
+		return min(p.from, p.newFrom), p.newTo + p.to - p.last
 	}
-	if b.moved == never || near > b.near || near == b.near && moved > b.moved == b.end {
-		b.near, b.moved = near, moved
-	}
+	return p.newFrom, p.newTo + p.to - p.last
 }
 
 // lookBack is how many rows may come before one that has not ended is written without its end.
@@ -95,7 +111,7 @@ const moveBlock = 1 << 10
 
 // newMoves returns a sink for the rows of a trace.
 func newMoves(t *Trace) *moves {
-	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), borders: make([][]border, len(t.processes)), pauses: map[bound]int64{}}
+	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), parts: make([][]part, len(t.processes)), pauses: map[bound]int64{}}
 	for i := range m.open {
 		m.open[i] = stretch{log: t.store.NewLog(2, 0), late: map[int64]int64{}}
 	}
@@ -106,14 +122,14 @@ func newMoves(t *Trace) *moves {
 			for _, u := range f.Unrecorded {
 				m.pauses[bound{p, true, u[0]}], m.pauses[bound{p, false, u[1]}] = u[0], u[1]
 			}
-			if int(p) >= len(m.borders) { // a rank without rows
+			if int(p) >= len(m.parts) { // a rank without rows
 				continue
 			}
-			for _, x := range []border{{}, {end: true}, {all: true}, {end: true, all: true}} {
-				if t := x.of(&f.RankSpan); *t != nil {
-					x.t, x.moved = **t, never
-					m.borders[p] = append(m.borders[p], x)
-				}
+			if f.GPUStart != nil && f.GPUEnd != nil {
+				m.parts[p] = append(m.parts[p], newPart(false, *f.GPUStart, *f.GPUEnd))
+			}
+			if f.BusyStart != nil && f.BusyEnd != nil {
+				m.parts[p] = append(m.parts[p], newPart(true, *f.BusyStart, *f.BusyEnd))
 			}
 		}
 	}
@@ -153,8 +169,8 @@ func (m *moves) end(stretch int32, ordinal, t int64) {
 // unit is sink's.
 func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
 	d := m.t.clocks.ahead[process]
-	for i := range m.borders[process] {
-		m.borders[process][i].unit(kind, start+d, end+d, newStart+d, newEnd+d)
+	for i := range m.parts[process] {
+		m.parts[process][i].unit(kind, start+d, end+d, newStart+d, newEnd+d)
 	}
 }
 
@@ -224,7 +240,8 @@ func (m *moves) header() *event.Header {
 		for k := range r.RankFacts {
 			f := &r.RankFacts[k]
 			p := m.t.process(f.Rank)
-			m.move(p, &f.RankSpan)
+			f.GPUStart, f.GPUEnd = m.moved(p, false, f.GPUStart, f.GPUEnd)
+			f.BusyStart, f.BusyEnd = m.moved(p, true, f.BusyStart, f.BusyEnd)
 			f.Unrecorded = slices.Clone(f.Unrecorded)
 			for i := range f.Unrecorded {
 				u := &f.Unrecorded[i]
@@ -241,31 +258,18 @@ func (m *moves) header() *event.Header {
 	return &h
 }
 
-// of returns the time in a span that a border is.
-func (b *border) of(s *event.RankSpan) **int64 {
-	switch {
-	case b.all && b.end:
-		return &s.BusyEnd
-	case b.all:
-		return &s.BusyStart
-	case b.end:
-		return &s.GPUEnd
+// moved is a span of a header.
+func (m *moves) moved(process int32, all bool, from, to *int64) (newFrom, newTo *int64) {
+	if from == nil || to == nil || int(process) >= len(m.parts) {
+		return from, to
 	}
-	return &s.GPUStart
-}
-
-// move moves the span of a process.
-func (m *moves) move(process int32, s *event.RankSpan) {
-	if int(process) >= len(m.borders) {
-		return
-	}
-	was := *s
-	for i := range m.borders[process] {
-		b := &m.borders[process][i]
-		if t := *b.of(&was); t != nil && *t == b.t && b.moved != never {
-			*b.of(s) = &b.moved
+	for _, p := range m.parts[process] {
+		if p.all == all && p.from == *from && p.to == *to {
+			a, b := p.span()
+			return &a, &b
 		}
 	}
+	return from, to
 }
 
 // spanOf is the span of those of ranks, where there was one.
