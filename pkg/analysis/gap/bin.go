@@ -4,32 +4,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// scope is what windows can hold of a rank.
+// scope is the smallest part of a rank's time that a window holds or lacks as a whole.
 type scope struct {
-	segment int32       // index of the segment whose step it is, or one of the following
-	phase   event.Phase // of the step, noPhase where there is none
-	trace   bool        // in the window of the trace
+	segment int32       // index of the segment, or outside or between
+	phase   event.Phase // of the step, noPhase outside of steps
+	trace   bool        // whether it lies in the trace window
 }
 
-// What is not part of a step.
+// Values of scope.segment for time that is part of no step.
 const (
 	outside = -1 - iota // before the first step, after the last, or not recorded
 	between             // between two segments
 )
 
-// noPhase is the phase of what is in no step.
+// noPhase is the phase of time that is in no step.
 const noPhase event.Phase = 3
 
-// bin is what was measured in a scope; of one that no window holds it means nothing.
+// bin holds what was measured in one scope. It is meaningless if no window holds the scope.
 type bin struct {
 	scope
-	ns       int64 // how long it is
-	messages int64 // of launching threads' waits for those of other processes, ns
+	ns       int64 // length of the scope
+	messages int64 // time that launching threads waited for messages of other processes, ns
 	started  Counts
 	eager    tallies // kernels that no replay ran, by the ranges around their launches
-	calls    tallies // that wait, copy or make something; parts are those of threads that launch
+	calls    tallies // calls that wait, poll, copy, allocate, load code or launch graphs; parts are those of launching threads
 	gaps     gapTally
-	own      kernelTime // of kernels that the rank runs by itself
+	own      kernelTime // time of kernels other than collectives
 }
 
 // merge adds what was measured in another bin.
@@ -45,27 +45,28 @@ func (b *bin) merge(o *bin, top int) {
 	}
 }
 
-// slice is a stretch of a rank's time that belongs to one step, to the gap between
-// two segments, or to nothing.
+// slice is a time slice of a rank. It belongs to one step, to the gap between two segments,
+// or to neither.
 type slice struct {
-	step int32 // -1: none, pending: the end of the open step will tell
-	bin  int32 // where what is in it counts, by index
+	step int32 // -1: none; pending: decided when the open step ends
+	bin  int32 // index of the bin that counts what is in it
 }
 
-// pending is the step of slices after the latest end of the open segment so far: they are the
-// step's if another one of the segment follows.
+// pending is the step of slices after the latest known end of the open segment. They belong
+// to the open step if another step of the segment follows.
 const pending = -2
 
-// binned is what was measured, by what windows may hold of it.
+// binned holds the measurements of a rank by scope.
 type binned struct {
-	slices []slice // as idle counts them
-	bins   []*bin  // the first are those of no step, see binOf
+	slices []slice // numbered as in package idle
+	bins   []*bin  // the first four are outside of steps, see binOf
 	now    *bin    // of the open slice
-	held   [2]bin  // what is pending, outside and inside of the trace
+	held   [2]bin  // pending measurements, outside [0] and inside [1] the trace window
 	across gapTally
 }
 
-// binOf returns the index of the bin of a scope, which was used lately as a rule.
+// binOf returns the index of the bin of a scope, and makes the bin if there is none. It
+// searches from the end, because scopes are mostly recent ones.
 func (b *binned) binOf(s scope) int32 {
 	if s.segment < 0 {
 		return (outside-s.segment)<<1 + int32(b2n(s.trace))
@@ -79,7 +80,7 @@ func (b *binned) binOf(s scope) int32 {
 	return int32(len(b.bins) - 1)
 }
 
-// settle gives what was pending since step k began to a scope.
+// settle assigns everything pending since step k began to a scope.
 func (r *rank) settle(k int, of scope) {
 	own := int32(-1)
 	if of.segment >= 0 {
@@ -102,17 +103,17 @@ func (r *rank) settle(k int, of scope) {
 	r.across = r.across.emptied()
 }
 
-// site is a name and the ranges around it; outside of all ranges after is the last one that no
-// other was around, else -1.
+// site is a call or kernel with the ranges around it. Outside of all ranges, after is the
+// last outermost range that ended before it; else it is -1.
 type site struct{ name, path, after int32 }
 
-// tally adds up things that happened.
+// tally adds up events; ns is their total duration.
 type tally struct{ count, parts, ns int64 }
 
-// tallies are those of sites.
+// tallies holds a tally for each site.
 type tallies map[site]*tally
 
-// add adds what happened at a site.
+// add adds events at a site; t may point to a nil map.
 func (t *tallies) add(at site, n tally) {
 	if *t == nil {
 		*t = tallies{}
@@ -125,14 +126,14 @@ func (t *tallies) add(at site, n tally) {
 	r.count, r.parts, r.ns = r.count+n.count, r.parts+n.parts, r.ns+n.ns
 }
 
-// merge adds those of another.
+// merge adds the tallies of o.
 func (t *tallies) merge(o tallies) {
 	for at, n := range o {
 		t.add(at, *n)
 	}
 }
 
-// addKernel observes a kernel.
+// addKernel counts a kernel, and tallies it by site unless a replay ran it.
 func (r *rank) addKernel(a *activity) {
 	r.now.started.Kernels++
 	if a.Replayed {

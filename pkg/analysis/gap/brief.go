@@ -9,8 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Brief is the report for a program that reads little: what to begin with, then the findings,
-// each with what a step gains by it; without steps a figure per step there is none.
+// Brief returns the short form for programs: what to begin with, then the findings, each
+// with its gain per step. Without steps there are no per-step figures.
 func (rep *Report) Brief() *report.Brief {
 	b := &report.Brief{Answer: rep.reason, Conclusion: "unclear"}
 	span := "window"
@@ -51,7 +51,7 @@ func (rep *Report) Brief() *report.Brief {
 	if f := rep.First; f != nil && f.Source != nil {
 		next = "gaps TRACE --format json | hotspots --evidence - PROFILE --brief"
 	}
-	if rep.Idle.Steps == 0 { // which whatif and diff answer for
+	if rep.Idle.Steps == 0 { // whatif and diff need steps
 		b.CannotTell = append([]string{"what a step takes: no steps were found"}, b.CannotTell...)
 		next = "nsys2arrow --doctor TRACE"
 	}
@@ -59,7 +59,7 @@ func (rep *Report) Brief() *report.Brief {
 	return b.Fit()
 }
 
-// text is what a pointer is to, "" for none.
+// text returns *s, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""

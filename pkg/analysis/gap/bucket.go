@@ -8,13 +8,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/idle"
 )
 
-// bucketLimits are the lower ends of the buckets after the first one, in ns.
+// bucketLimits are the lower bounds of all buckets but the first, in ns.
 var bucketLimits = [...]int64{1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000}
 
 const numBuckets = len(bucketLimits) + 1
 
-// bucketSources says where gaps of a bucket come from as a rule, and what it is
-// called where it has most of the time.
+// bucketSources holds the typical source of the gaps of each bucket, and the sentence for
+// the bucket that holds most of the time.
 var bucketSources = [numBuckets]struct{ source, dominates string }{
 	{"back-to-back dispatch by the GPU", "kernels follow one another: the host is far ahead"},
 	{"between kernels that were both queued, or nodes of one graph", "dispatch between queued kernels: fewer and larger kernels would help"},
@@ -27,28 +27,29 @@ var bucketSources = [numBuckets]struct{ source, dominates string }{
 	{"waiting for the GPU or another rank, creating objects, garbage collection", "synchronisation or the creation of objects"},
 }
 
-// gapTally is what is known of a number of gaps.
+// gapTally counts gaps by bucket and keeps the longest.
 type gapTally struct {
 	count, total [numBuckets]int64
 	top          []*longGap // the shortest first
 }
 
-// longGap is a TopGap before its names are looked up, which few of them need.
+// longGap is a TopGap before its names are looked up, which only the final ones need.
+// Times are in ns.
 type longGap struct {
 	ns, start, idle, stream int64
 	rank, device, step      int32
 	previous, next          int32
-	call, path              int32 // of the launch of next, -1 each where that is not known
+	call, path              int32 // of the launch of next, -1 each if unknown
 	causes                  []idle.Part
 }
 
-// compare orders gaps: the longest first, of equal ones the earlier.
+// compare orders gaps by length, the longest first, then by start.
 func (g *longGap) compare(h *longGap) int {
 	return cmp.Or(cmp.Compare(h.ns, g.ns), cmp.Compare(g.start, h.start), cmp.Compare(g.rank, h.rank),
 		cmp.Compare(g.device, h.device), cmp.Compare(g.stream, h.stream))
 }
 
-// named looks up the names of a gap.
+// named returns a gap with its names looked up.
 func (c *texts) named(g *longGap) TopGap {
 	top := TopGap{
 		GapUs: us(g.ns), StartNs: g.start, Rank: g.rank, Device: g.device, Stream: g.stream,
@@ -71,7 +72,7 @@ func (c *texts) named(g *longGap) TopGap {
 	return top
 }
 
-// insert puts a gap among the n longest, if it is one of them.
+// insert adds a gap to the n longest if it is one of them.
 func (t *gapTally) insert(g *longGap, n int) {
 	full := len(t.top) >= n
 	if full && (n == 0 || t.top[0].compare(g) < 0) {
@@ -82,14 +83,14 @@ func (t *gapTally) insert(g *longGap, n int) {
 		t.top = slices.Insert(t.top, i, g)
 		return
 	}
-	copy(t.top, t.top[1:i]) // the shortest one goes
+	copy(t.top, t.top[1:i]) // drop the shortest
 	t.top[i-1] = g
 }
 
-// emptied is a tally without gaps, with the memory of the longest.
+// emptied returns an empty tally that reuses the memory of t.top.
 func (t *gapTally) emptied() gapTally { return gapTally{top: t.top[:0]} }
 
-// merge adds the gaps of u, whose n longest are kept.
+// merge adds the gaps of u and keeps the n longest of both.
 func (t *gapTally) merge(u *gapTally, n int) {
 	for i := range t.count {
 		t.count[i] += u.count[i]
@@ -103,17 +104,18 @@ func (t *gapTally) merge(u *gapTally, n int) {
 // stream is a CUDA stream of a GPU.
 type stream struct {
 	id         int64
-	start, end int64 // of the activity before
+	start, end int64 // of the previous activity
 	name       int32
-	idle       int64 // gpu.idle when it began
+	idle       int64 // idle time of the GPU so far, when it began
 	top        *longGap
 	topEnd     int64 // end of the activity after top
 }
 
-// addStream observes an activity of a stream; idle time of the GPU before it is
-// attributed.
-// Rows of equal start come the longer first, while gaps take the shorter for the earlier: one
-// that starts with the last is put before it.
+// addStream observes an activity of a stream. The GPU's idle time before it must have been
+// attributed already.
+//
+// Rows with the same start arrive longest first, but gaps order them by end. An activity
+// that starts with the previous one is therefore treated as if it came before it.
 func (r *rank) addStream(d *gpu, id int64, a *activity) {
 	if d.stream == nil || d.stream.id != id {
 		k := slices.IndexFunc(d.streams, func(s *stream) bool { return s.id == id })
@@ -124,8 +126,8 @@ func (r *rank) addStream(d *gpu, id int64, a *activity) {
 	}
 	s := d.stream
 	if s.start == a.Start && s.end > none {
-		// Activities are in the order of start, then end, but come the longer
-		// first: this one goes before the one before it.
+		// In the order of gaps this one comes before the previous one, so it is what ended
+		// the gap.
 		if s.top != nil && a.End < s.topEnd {
 			s.top.next, s.topEnd = a.Name, a.End
 		}
@@ -141,7 +143,7 @@ func (r *rank) addStream(d *gpu, id int64, a *activity) {
 	s.start, s.end, s.name, s.idle = a.Start, a.End, a.Name, d.Idle
 }
 
-// addGap observes the gap between the last activity of a stream and a.
+// addGap counts the gap between the last activity of a stream and a.
 func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	t := r.tallyOf(s.end, a.Start)
 	if t == nil {
@@ -154,7 +156,7 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	}
 	t.count[bucket]++
 	t.total[bucket] += gap
-	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || gap <= t.top[0].ns) { // it is none of the longest
+	if n := r.c.opt.Top; len(t.top) >= n && (n == 0 || gap <= t.top[0].ns) { // not one of the longest
 		return
 	}
 	g := &longGap{
@@ -178,13 +180,14 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 	s.top, s.topEnd = g, a.End
 }
 
-// tallyOf returns where a gap counts: between the end of an activity and the start
-// of the next, both of which may be at the very limits of a window.
-// Where the window's end is not known yet the gap waits with what is pending: it is the segment's, or
-// one across segments, as the next step says.
+// tallyOf returns the tally for the gap from end to start, nil if the gap is in no window.
+// Both times may lie exactly on a boundary of the window.
+//
+// If the end of the segment is not known yet, the gap is pending: the next step decides
+// whether it is within the segment or across segments.
 func (r *rank) tallyOf(end, start int64) *gapTally {
 	of := scope{between, noPhase, false}
-	if r.c.wholeTrace || r.walk.Steps.Len() == 0 { // it counts for the window of the trace: that was asked for, or there may be no steps at all
+	if r.c.wholeTrace || r.walk.Steps.Len() == 0 { // trace window: selected, or no steps so far
 		if from, to, ok := r.walk.TraceWindow(); !ok || end < from || to < start {
 			return nil
 		}

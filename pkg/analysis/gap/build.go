@@ -12,9 +12,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// report makes the report of all ranks.
-// The order is that of what rests on what: findings on all parts, the hand-off on findings,
-// and warnings come last, as any part may add some.
+// report makes the report of all ranks. The order matters: findings need all other parts,
+// the hand-off needs the findings, and warnings come last because any part may add some.
 func (c *Watch) report() (*Report, error) {
 	stepless := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || stepless
@@ -58,7 +57,7 @@ func (c *Watch) report() (*Report, error) {
 	return rep, nil
 }
 
-// nothing says why no rank has a window, and what the kernel counted of a limit on CPU time.
+// nothing fills in why no rank has a window, and how often a CPU quota stopped its threads.
 func (c *Watch) nothing(rep *Report) (err error) {
 	rep.reason = "no rank has a window: there are no steps, or no GPU activity"
 	if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
@@ -71,11 +70,12 @@ func (c *Watch) nothing(rep *Report) (err error) {
 	return err
 }
 
-// recordMore says what was not recorded of host threads that GPUs waited for.
+// recordMore fills in what the recording lacks about host threads that GPUs waited for, and
+// the command that records it.
 func (c *Watch) recordMore(rep *Report, views []*view, found *evidence) {
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() }) {
-		bare := false // samples without a stack are all there is
+		bare := false // all samples lack stacks
 		for _, f := range found.strata {
 			bare = bare || f.bare && rep.Idle.Running == nil
 		}
@@ -89,7 +89,7 @@ func (c *Watch) recordMore(rep *Report, views []*view, found *evidence) {
 	}
 }
 
-// waitStacks are the waits in collectives as stacks.
+// waitStacks returns the waits in collectives as stacks.
 func (c *Watch) waitStacks(rep *Report) (stacks []figure.Stack) {
 	if rep.Waits == nil {
 		return nil
@@ -100,7 +100,7 @@ func (c *Watch) waitStacks(rep *Report) (stacks []figure.Stack) {
 	return stacks
 }
 
-// find finds what there is to do.
+// find fills in the findings, what to begin with, and the best pair.
 func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if len(views) == 0 {
 		return nil
@@ -123,9 +123,9 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	return nil
 }
 
-// warn says what limits the report: what was not recorded, what the limits on memory made
-// estimates of, and what recording itself made slow. The report stays right in what it says;
-// each warning names the part that is less than a reader would take it for.
+// warn adds warnings about what limits the report: what was not recorded, what limits on
+// memory turned into estimates, and what recording itself slowed down. The figures remain
+// correct; each warning names a part that says less than a reader would assume.
 func (c *Watch) warn(rep *Report, views []*view) {
 	add := func(format string, args ...any) { rep.Warnings = append(rep.Warnings, fmt.Sprintf(format, args...)) }
 	for _, p := range rep.Graph.Partial {
@@ -158,7 +158,7 @@ func (c *Watch) warn(rep *Report, views []*view) {
 	}
 }
 
-// distrust warns where the recording itself is the cause.
+// distrust warns if the recording itself causes idle time, or hides work.
 func (c *Watch) distrust(rep *Report) {
 	sums := map[string]float64{}
 	for _, cause := range rep.Idle.Causes {
@@ -176,10 +176,10 @@ func (c *Watch) distrust(rep *Report) {
 	}
 }
 
-// us is a time in microseconds, as reports have it: not rounded.
+// us converts ns to microseconds, not rounded.
 func us(ns int64) float64 { return float64(ns) / 1e3 }
 
-// ratio is 0 where there is nothing to divide by.
+// ratio returns a/b, 0 if b is 0.
 func ratio(a, b int64) float64 {
 	if b == 0 {
 		return 0
@@ -187,7 +187,7 @@ func ratio(a, b int64) float64 {
 	return float64(a) / float64(b)
 }
 
-// perStep divides by a number of steps, nil for none.
+// perStep returns x/steps, nil without steps.
 func perStep(x float64, steps int64) *float64 {
 	if steps == 0 {
 		return nil
@@ -196,8 +196,8 @@ func perStep(x float64, steps int64) *float64 {
 }
 
 // gapReport lists buckets and the longest gaps in the window. Shares are of the time in all
-// gaps, and the dominant bucket is the one with most time, not with most gaps. Streams of a
-// GPU have gaps side by side, so that the sum may be more than its idle time.
+// gaps. The dominant bucket is the one with the most time, not the most gaps. Gaps of
+// different streams overlap, so their sum may exceed the idle time of the GPU.
 func (c *Watch) gapReport(views []*view) Gaps {
 	var all gapTally
 	for _, v := range views {

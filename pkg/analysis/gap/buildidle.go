@@ -9,10 +9,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// idleReport sums up idle time and its causes in the window. Its capacity (WindowUs) is the
-// length of each rank's window times its GPUs, so that TotalUs / WindowUs is the idle ratio;
-// the causes add up to TotalUs to the nanosecond. Time between steps is null, not 0, where
-// there are no steps.
+// idleReport sums up idle time and its causes in the window. WindowUs is the length of each
+// rank's window times its GPUs, so that TotalUs / WindowUs is the idle ratio. The causes add
+// up to TotalUs, in ns. Without steps, InterStepUs is null, not 0.
 func (c *Watch) idleReport(views []*view) Idle {
 	rep := Idle{Window: WindowBenchmark, Phases: []PhaseIdle{}}
 	if c.wholeTrace {
@@ -55,9 +54,9 @@ func (c *Watch) idleReport(views []*view) Idle {
 	return rep
 }
 
-// phaseReport sums up the idle time in the steps that count, by phase. It is of the periods of
-// steps whatever the window of the report is, so that the phases of a report of the whole
-// trace do not add up to its total. A phase without steps is left out.
+// phaseReport sums up the idle time in the steps that count, by phase. It always covers the
+// periods of steps, so in a report of the whole trace the phases do not add up to its total.
+// Phases without steps are left out.
 func (c *Watch) phaseReport(views []*view) []PhaseIdle {
 	var sums [noPhase]keySums
 	var window, steps [noPhase]int64
@@ -104,7 +103,7 @@ func (c *Watch) stepReport(views []*view) []StepIdle {
 	return list
 }
 
-// keySums is time by cause and site, in ns.
+// keySums is idle time by key, in ns.
 type keySums map[idle.Key]int64
 
 // add adds time to a key; the map may be nil.
@@ -115,7 +114,7 @@ func (s *keySums) add(k idle.Key, ns int64) {
 	(*s)[k] += ns
 }
 
-// total is the sum over all keys: the parts of idle time add up to it, to the ns.
+// total returns the sum over all keys, in ns.
 func (s keySums) total() (ns int64) {
 	for _, v := range s {
 		ns += v
@@ -123,14 +122,13 @@ func (s keySums) total() (ns int64) {
 	return ns
 }
 
-// causes lists causes with their sites, the largest first. Ranges of one name are one
-// cause.
-// sums is by key, of any scope; steps is what UsPerStep divides by, 0 makes it null. Each key
-// is a site of its own. Equal times are in the order of names: maps have none.
+// causes lists causes with their sites, the largest first and equal ones by name. Ranges with
+// the same name are one cause, and each key is a site of its own. UsPerStep is per steps, and
+// null if that is 0.
 func (c *texts) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
-	whole, whys := keySums{}, map[string]map[string]int64{} // not divided by why, and what is, by cause and why
+	whole, whys := keySums{}, map[string]map[string]int64{} // summed over whys; by cause and why
 	for k, ns := range sums {
 		key, why := c.sites.Undivided(k)
 		if whole[key] += ns; why != idle.None {
@@ -174,7 +172,7 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 		}
 		cause.Part = partOf(cause.Cause, cause.Ns, total, steps)
 		slices.SortFunc(cause.Sites, Site.before)
-		if strings.HasPrefix(cause.Cause, hostPrefix) && len(cause.Sites) > 0 { // a range's name may be empty
+		if strings.HasPrefix(cause.Cause, hostPrefix) && len(cause.Sites) > 0 { // sites may be missing: the name of a range may be empty
 			cause.Path, cause.Source = cause.Sites[0].Path, cause.Sites[0].Source
 		}
 		list = append(list, *cause)
@@ -183,9 +181,9 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 	return list
 }
 
-// holders lists who held the interpreter lock, the largest first.
-// A holder is a thread with what it did; of those that nobody knows rank and thread are
-// null. Together they have the time of the cause.
+// holders lists who held the interpreter lock, the largest first. A holder is a thread and
+// what it was doing; rank and thread are null if unknown. The times add up to that of the
+// cause gil.
 func (c *texts) holders(sums keySums) []Holder {
 	type holding struct {
 		who
@@ -226,15 +224,15 @@ func (c *texts) holders(sums keySums) []Holder {
 	return list
 }
 
-// hostPrefix begins the name of a cause that is a range.
+// hostPrefix is the prefix of causes that are ranges.
 const hostPrefix = "host:"
 
-// before orders sites, the largest first.
+// before compares sites for sorting, the largest first.
 func (s Site) before(t Site) int {
 	return cmp.Or(cmp.Compare(t.Ns, s.Ns), strings.Compare(s.Site, t.Site), strings.Compare(s.Path, t.Path))
 }
 
-// Source returns the function of the innermost range of a path that has one, "" where
+// Source returns the source function of the innermost range of a path that has one, "" if
 // none has.
 func (c *texts) Source(path int32) string {
 	for ; path >= 0; path = c.sites.Parent(path) {

@@ -11,13 +11,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// stretches are spans that do not overlap, in order, each with how long those before it are.
+// stretches are disjoint spans in order of time. before[k] is the total length of at[:k].
 type stretches struct {
 	at     []stat.Span
 	before []int64
 }
 
-// union returns the time that spans, in any order, cover.
+// union returns the time covered by spans, which may be in any order and overlap.
 func union(spans []stat.Span) *stretches {
 	u := &stretches{at: stat.Union(spans)}
 	before := int64(0)
@@ -28,7 +28,7 @@ func union(spans []stat.Span) *stretches {
 	return u
 }
 
-// until is how much of them is before a time.
+// until returns how much of them lies before t, in ns.
 func (u *stretches) until(t int64) int64 {
 	k := sort.Search(len(u.at), func(k int) bool { return u.at[k].From >= t })
 	if k == 0 {
@@ -37,20 +37,20 @@ func (u *stretches) until(t int64) int64 {
 	return u.before[k-1] + min(t, u.at[k-1].To) - u.at[k-1].From
 }
 
-// within is how much of them is in a span.
+// within returns how much of them lies in s, in ns.
 func (u *stretches) within(s stat.Span) int64 { return u.until(s.To) - u.until(s.From) }
 
-// length is how long all of them are.
+// length returns their total length, in ns.
 func (u *stretches) length() int64 { return u.until(math.MaxInt64) }
 
-// machine is what is known of the ranks of one machine: when launching threads of theirs waited for
-// others, and the windows.
+// machine describes the ranks of one machine: when their launching threads waited for other
+// threads, and when their windows were.
 type machine struct {
 	waits, window *stretches
 	waiters       map[int32]bool // ranks whose threads waited
 }
 
-// windowSpans returns the time of the window, as its slices are.
+// windowSpans returns the slices of the window as spans.
 func (v *view) windowSpans() (spans []stat.Span) {
 	for k := range v.slices {
 		if v.hasSlice(k) {
@@ -61,7 +61,7 @@ func (v *view) windowSpans() (spans []stat.Span) {
 	return spans
 }
 
-// machines returns those of views, by the report that stands for one.
+// machines returns the machines of views. A report stands for a machine, see Watch.machine.
 func (c *Watch) machines(views []*view) map[*event.Report]*machine {
 	all, waits, windows := map[*event.Report]*machine{}, map[*event.Report][]stat.Span{}, map[*event.Report][]stat.Span{}
 	for _, v := range views {
@@ -82,8 +82,7 @@ func (c *Watch) machines(views []*view) map[*event.Report]*machine {
 	return all
 }
 
-// machine returns the report that stands for the machine of a rank's threads, nil where nobody
-// knows which one that is.
+// machine returns the report that stands for the machine that a rank ran on, nil if unknown.
 func (c *Watch) machine(rank int32) *event.Report {
 	if len(c.header.Reports) == 1 {
 		return &c.header.Reports[0]
@@ -91,15 +90,15 @@ func (c *Watch) machine(rank int32) *event.Report {
 	return c.header.Report(rank)
 }
 
-// home is a rank's window, and where its CPUs and GPUs are.
+// home is a rank with its window and the places of its CPUs and GPUs.
 type home struct {
 	*view
 	window         *stretches
-	sockets, nodes []int32 // of each CPU by its number, -1 where that is not known; nil where nothing is
-	gpus           []int32 // the nodes of the rank's GPUs, likewise
+	sockets, nodes []int32 // by CPU number, -1 for unknown; nil if all are
+	gpus           []int32 // NUMA nodes of the rank's GPUs; empty if unknown
 }
 
-// newHome returns that of a rank.
+// newHome returns the home of a rank.
 func newHome(v *view) *home {
 	h := &home{view: v, window: union(v.windowSpans())}
 	if rep := v.c.header.Report(v.id); rep != nil {
@@ -111,7 +110,7 @@ func newHome(v *view) *home {
 	return h
 }
 
-// at is the place of a CPU, -1 where it is not known.
+// at returns the place of a CPU, -1 if unknown.
 func at(places []int32, cpu int64) int32 {
 	if cpu < 0 || cpu >= int64(len(places)) {
 		return -1
@@ -119,17 +118,17 @@ func at(places []int32, cpu int64) int32 {
 	return places[cpu]
 }
 
-// ran is when a thread was on a CPU, ns, and where.
+// ran says how long a thread was on a CPU, in ns, and where.
 type ran struct {
-	end, cpu              int64 // of its last run
-	window, beside        int64 // in the windows of its machine, and while launching threads waited
-	onCPU, somewhere      int64 // in the window of its rank, and of that on a CPU without a number
+	end, cpu              int64 // of its last run, noCPU before the first
+	window, beside        int64 // on a CPU in the machine's windows, and while launching threads waited
+	onCPU, somewhere      int64 // in the window of its rank, and the part of that on an unknown CPU
 	moves, crossings, far int64
 }
 
-// add adds a run of the thread; home is nil for one of no rank with a window.
+// add adds a run of the thread, in order of start. home is nil if its rank has no window.
 func (r *ran) add(run stat.Span, cpu int64, m *machine, home *home) {
-	if run.From = max(run.From, r.end); run.Len() == 0 { // two at a time are one
+	if run.From = max(run.From, r.end); run.Len() == 0 { // overlaps with the last run count once
 		return
 	}
 	last := r.cpu
@@ -155,18 +154,18 @@ func (r *ran) add(run stat.Span, cpu int64, m *machine, home *home) {
 	}
 }
 
-// noCPU is the last CPU of a thread that was on none.
+// noCPU is ran.cpu of a thread that has not run yet.
 const noCPU = -1
 
-// The columns of runs of threads, by the number of the thread.
+// The columns of the log of runs; its key is the number of the thread.
 const runFrom, runTo, runCPU = spill.Payload, spill.Payload + 1, spill.Payload + 2
 
-// minPlaced is the time of runs, as a multiple of that of those on a CPU without a number, from
-// which it is told where threads ran: what they did there changes little.
+// minPlaced: a thread's placement is reported only if its time on CPUs is at least this
+// multiple of that on unknown CPUs, which then changes little.
 const minPlaced = 100
 
-// beside fills in what other threads did while launching threads waited, and where those
-// ran.
+// beside fills in which other threads ran while launching threads waited (Meanwhile), and
+// where launching threads ran (Placement).
 func (c *Watch) beside(rep *Idle, views []*view) {
 	rep.Meanwhile, rep.Placement = []Meanwhile{}, []Placement{}
 	threads := c.threads.list
@@ -203,8 +202,8 @@ func (c *Watch) beside(rep *Idle, views []*view) {
 	rep.Meanwhile = rep.Meanwhile[:min(len(rep.Meanwhile), maxMeanwhile)]
 }
 
-// meanwhile adds what a thread did while launching threads waited, if it was on a CPU for more of
-// that than of the window.
+// meanwhile adds a thread if it was on a CPU for a clearly larger share of the time in which
+// launching threads waited than of the window.
 func (rep *Idle) meanwhile(t who, r *ran, of *machine) {
 	m := Meanwhile{Thread: t.thread, Elsewhere: !of.waiters[t.rank], Us: us(r.beside), Share: ratio(r.beside, of.waits.length()), WindowShare: ratio(r.window, of.window.length())}
 	if t.rank != noRank {
@@ -218,7 +217,8 @@ func (rep *Idle) meanwhile(t who, r *ran, of *machine) {
 	}
 }
 
-// placement says how a launching thread ran between sockets, and away from the GPUs.
+// placement returns how often a launching thread changed its CPU and socket, and how long it
+// ran away from its GPUs.
 func (h *home) placement(thread int64, r *ran) Placement {
 	p := Placement{Rank: h.id, Thread: thread, Migrations: r.moves, OnCPUUs: us(r.onCPU), PerStep: perStep(float64(r.moves), h.steps)}
 	if h.sockets != nil {

@@ -8,25 +8,26 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// A thread is said to run while launching threads wait for others where its share of that
-// time is minLift times as large as that of the window, and minBesideShare at least.
+// A thread is listed as running while launching threads wait if its share of that time is at
+// least minBesideShare, and at least minLift times its share of the window. At most
+// maxMeanwhile threads are listed.
 const (
 	minLift        = 1.5
 	minBesideShare = 0.05
 	maxMeanwhile   = 3
 )
 
-// Meanwhile is a thread that is on a CPU more than else while a GPU is idle because a
-// launching thread is blocked until others do something. That is an association: nobody
-// knows whether that thread is who it waits for.
+// Meanwhile is a thread that is on a CPU more than usual while a GPU is idle because a
+// launching thread is blocked on others. This is a correlation: whether the launching thread
+// waits for this one is unknown.
 type Meanwhile struct {
 	Rank   *int32 `json:"rank"`   // of the thread's process, null for a process that is no rank
 	Thread int64  `json:"thread"` // thread id
-	// Elsewhere: those who waited are all in other processes.
+	// Elsewhere is set if all the threads that waited are in other processes.
 	Elsewhere bool `json:"elsewhere,omitempty"`
-	// Us is the time that it was on a CPU while launching threads of ranks of its machine waited;
-	// Share its share of that time, WindowShare that of the window in which it was on a CPU, Lift how
-	// many times as large the former is.
+	// Us is its time on a CPU while launching threads on its machine waited. Share is Us divided
+	// by the time that they waited, WindowShare the share of the window in which it was on a CPU,
+	// and Lift is Share / WindowShare.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
 	WindowShare float64 `json:"window_share"`
@@ -54,21 +55,20 @@ func (w who) named() string {
 type Placement struct {
 	Rank   int32 `json:"rank"`   // of the thread's process
 	Thread int64 `json:"thread"` // thread id
-	// Migrations is how often it came to another CPU than its last one; PerStep the same
-	// per rank-step, null without steps.
+	// Migrations is how often its CPU changed from one run to the next. PerStep is the same per
+	// rank-step, null without steps.
 	Migrations int64    `json:"migrations"`
 	PerStep    *float64 `json:"migrations_per_step"`
-	// Crossings are the migrations between sockets, null where it is not known which CPU is in
-	// which.
+	// Crossings are the migrations between sockets, null if the sockets of CPUs are unknown.
 	Crossings *int64 `json:"socket_crossings"`
-	// FarUs is the part of OnCPUUs on CPUs of another NUMA node than those in GPUNodes, where
-	// the rank's GPUs are; both null where that is not known.
+	// FarUs is the part of OnCPUUs on CPUs of NUMA nodes that are not in GPUNodes, the nodes of
+	// the rank's GPUs. Both are null if nodes are unknown.
 	FarUs    *float64 `json:"far_from_gpu_us"`
 	GPUNodes []int32  `json:"gpu_numa_nodes"`
-	OnCPUUs  float64  `json:"on_cpu_us"` // the time that it was on a CPU
+	OnCPUUs  float64  `json:"on_cpu_us"` // its time on a CPU, in the window
 }
 
-// besideSections says both for people.
+// besideSections adds Meanwhile and Placement to a document.
 func (i *Idle) besideSections(s *report.Section) {
 	if len(i.Meanwhile) > 0 {
 		t := s.Table("Threads that ran while launching threads were blocked (correlation only)",
@@ -88,13 +88,14 @@ func (i *Idle) besideSections(s *report.Section) {
 	}
 }
 
-// maxMoves is how many times per step a launching thread changes its CPU without a word.
+// maxMoves is the number of CPU changes per step above which they are reported.
 const maxMoves = 1
 
-// maxFar is which part of its time a launching thread runs away from its GPUs without a word.
+// maxFar is the share of a launching thread's CPU time away from its GPUs above which that is
+// reported.
 const maxFar = 0.1
 
-// text says where a launching thread ran, if it ought to have run elsewhere.
+// text returns a sentence on where a launching thread ran, "" if nothing is wrong with it.
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {

@@ -1,13 +1,6 @@
-// Coverage says how much of the GPU's work came out of CUDA graphs, and what was
-// launched by itself that belongs into one.
-//
-// Coverage is the share of the kernels that start in a window which have a graph node.
-// Graph launches and recorded replays (whole-graph rows, or correlations with graph
-// nodes) are counted by where their first row starts; where launches outnumber replays by
-// more than two and by more than a hundredth, in the window and in the whole trace, the
-// recording is partial, and what looks idle may be work that was lost. (Where the host runs
-// ahead, replays of the last launches begin after the window.) Kernels that should be captured are gemm, norm, allreduce,
-// activation, rope and quant.
+// Graph coverage is defined in the package comment. A recording is partial only if replays
+// are missing both in the window and in the whole trace: where the host runs ahead, the
+// replays of the last launches begin after the window.
 
 package gap
 
@@ -23,17 +16,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Counts is what started in a stretch of time.
+// Counts counts what started in some span of time.
 type Counts struct {
-	Kernels        int64 `json:"kernels"`  // whole-graph rows are none
-	Replayed       int64 `json:"replayed"` // of them those that a graph replay ran
+	Kernels        int64 `json:"kernels"`  // without whole-graph rows
+	Replayed       int64 `json:"replayed"` // those of Kernels that a graph replay ran
 	KernelLaunches int64 `json:"-"`        // calls that launch a kernel
 	GraphLaunches  int64 `json:"launches"` // calls that launch a graph
 	Recorded       int64 `json:"recorded"` // graph replays that were recorded
-	Whole          int64 `json:"whole"`    // of them those without their kernels
+	Whole          int64 `json:"whole"`    // those of Recorded without their kernels
 }
 
-// Add adds what started in another stretch.
+// Add adds what started in another span.
 func (c *Counts) Add(d *Counts) {
 	c.Kernels += d.Kernels
 	c.Replayed += d.Replayed
@@ -50,43 +43,43 @@ type CoverageReport struct {
 	// Launch calls per rank-step, null without steps.
 	KernelLaunchesPerStep *float64 `json:"kernel_launches_per_step"`
 	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"` // likewise
-	// Partial are the ranks whose recording is partial, Recapture the command line that
-	// records what is missing, "" where nothing is.
+	// Partial lists the ranks whose recording is partial. Recapture is the command line, or the
+	// profiler argument, that records what is missing; "" if nothing is, or none is known.
 	Partial   []PartialRank `json:"partial"`
 	Recapture string        `json:"recapture,omitempty"`
 	Eager     []EagerKernel `json:"eager"` // the most frequent first
 }
 
-// PartialRank is a rank of which replays are missing in the recording.
+// PartialRank is a rank with replays missing from the recording.
 type PartialRank struct {
 	Rank          int32 `json:"rank"`     // number of the rank
 	GraphLaunches int64 `json:"launches"` // calls that launch a graph
 	Recorded      int64 `json:"recorded"` // replays that were recorded
 }
 
-// EagerKernel is a kernel that was launched by itself.
+// EagerKernel is a kernel that was launched one by one, not replayed from a graph.
 type EagerKernel struct {
 	Name  string `json:"name"`  // short name of the kernel
 	Class string `json:"class"` // one of event.Classes, "" for none
 	Count int64  `json:"count"` // in the window
-	// Range is the innermost range around most of its launches, Path the ranges around
-	// that, the outermost first, Source the function that a range stands for; "" each
-	// where there is none.
+	// Range is the most frequent innermost range around its launches. Path is the most frequent
+	// path of ranges that ends in it, the outermost first. Source is the function that a range
+	// stands for. Each is "" if there is none.
 	Range   string   `json:"range"`
 	Path    string   `json:"path"`
 	Source  string   `json:"source,omitempty"`
 	Us      float64  `json:"us"`       // sum of their durations
 	PerStep *float64 `json:"per_step"` // Count per rank-step, null without steps
-	// Generation is how many of them ran in generation steps; Capturable is set
-	// where there are any and the class belongs into a graph.
+	// Generation is how many of them ran in generation steps. Capturable is set if there are
+	// any and kernels of the class should be captured.
 	Generation int64 `json:"generation"`
 	Capturable bool  `json:"capturable"`
 }
 
-// eager is kernels of one name that no graph replay ran.
+// eager tallies the kernels of one name that no graph replay ran.
 type eager struct {
 	count, ns, generation int64
-	paths                 map[int32]int64 // how many
+	paths                 map[int32]int64 // count by path
 }
 
 // graphReport sums up graph coverage.
@@ -131,7 +124,7 @@ func (c *Watch) graphReport(views []*view) CoverageReport {
 	return rep
 }
 
-// eagerKernel is one as the report has it.
+// eagerKernel returns the report's row for the kernels of a name.
 func (t *texts) eagerKernel(name int32, one *eager, steps int64) EagerKernel {
 	ranges, to := map[int32]int64{}, map[int32]int64{}
 	for path, n := range one.paths {
@@ -154,7 +147,8 @@ func (t *texts) eagerKernel(name int32, one *eager, steps int64) EagerKernel {
 	return k
 }
 
-// recapture returns the command line, or the argument of PyTorch's profiler, that records what is missing, "" where nothing is.
+// recapture returns the command line, or the argument of PyTorch's profiler, that records
+// what is missing. It returns "" if nothing is, or if no command would record it.
 func recapture(rep *CoverageReport, source string) string {
 	switch {
 	case len(rep.Partial) > 0 && source == "torch":
@@ -164,14 +158,13 @@ func recapture(rep *CoverageReport, source string) string {
 	case rep.Whole > 0, len(rep.Partial) > 0 && rep.Recorded == 0:
 		return report.CaptureCommand(report.CaptureOptions{GIL: true})
 	case len(rep.Partial) > 0:
-		// Records of single kernels were lost: whole graphs are a thousandth of them.
+		// Records of single kernels were lost. Whole graphs need a thousandth as many.
 		return report.CaptureCommand(report.CaptureOptions{GIL: true, WholeGraphs: true})
 	}
 	return ""
 }
 
-// most returns the key with the largest count, of equal ones the smallest, -1 for no
-// keys.
+// most returns the key with the largest count, the smallest such key, or -1 without keys.
 func most[K ~int32](counts map[K]int64) K {
 	best := K(-1)
 	for i, k := range slices.Sorted(maps.Keys(counts)) {

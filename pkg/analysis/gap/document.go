@@ -13,19 +13,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Reports are the parts that a document can be of.
+// Reports are the parts of a report that can be selected.
 var Reports = []string{"idle", "gaps", "graph", "pattern", "straggler"}
 
 // IdleSection is the title of the section on idle time by cause.
 const IdleSection = "Idle time by cause"
 
-// maxRows is how many rows of a long table are shown where nobody asks for more.
+// maxRows is how many rows of a long table are shown by default.
 const maxRows = 15
 
-// minShare, 0.5 %, is the share of the idle time of what is shown of sites and whys: less is no target.
+// minShare, 0.5 %: sites and whys with a smaller share of the idle time are not shown, because
+// they are no target.
 const minShare = 0.005
 
-// Document returns the report for people; part is one of Reports, or "" for all.
+// Document returns the report as a document; part is one of Reports, or "" for all.
 func (rep *Report) Document(part string) *report.Document {
 	d, first := report.New(rep.title())
 	if part == "" {
@@ -55,7 +56,7 @@ func (rep *Report) Document(part string) *report.Document {
 	return d
 }
 
-// title says what the report is about, or why it has nothing to say.
+// title returns the main finding, or why there is none.
 func (rep *Report) title() report.Text {
 	if rep.Idle.WindowUs == 0 {
 		return report.Textf("Cannot tell where the GPUs wait: %s", cmp.Or(rep.reason, "the window is empty"))
@@ -72,7 +73,7 @@ func (rep *Report) title() report.Text {
 	return report.Textf("%s (to gain: %s%s)", f.Title, report.Micros(*f.GainUs), rep.per())
 }
 
-// begin is the finding that the answer begins with, nil where there is none.
+// begin returns the finding to begin with, nil if there is none.
 func (rep *Report) begin() *findings.Finding {
 	if len(rep.Findings) > 0 && (rep.First == nil || rep.Findings[0].GainUs == nil) {
 		return &rep.Findings[0]
@@ -80,7 +81,8 @@ func (rep *Report) begin() *findings.Finding {
 	return rep.First
 }
 
-// last is the answer in a line: how much of the time the GPUs are idle, and what to begin with.
+// last returns the answer in one line: the share of idle time, and what to begin with. It is
+// nil without a window.
 func (rep *Report) last() report.Text {
 	if rep.Idle.WindowUs == 0 {
 		return nil
@@ -92,8 +94,8 @@ func (rep *Report) last() report.Text {
 	return text
 }
 
-// summary says how much of the window the GPUs are idle, and what most of that is; nothing
-// where there is no window.
+// summary says how much of the window the GPUs are idle, and the main cause. Without a window
+// it says nothing of these.
 func (rep *Report) summary(s *report.Section) {
 	i := &rep.Idle
 	if text := event.WorkloadText(rep.Workload); text != "" {
@@ -124,14 +126,14 @@ func (rep *Report) summary(s *report.Section) {
 	}
 }
 
-// scopeNames are what windows and phases are called.
+// scopeNames are the texts for windows and phases.
 var scopeNames = map[string]string{
 	WindowBenchmark: step.BenchmarkWindow, WindowTrace: step.WholeTrace,
 	event.Phases[event.Context]: step.ContextSteps, event.Phases[event.Generation]: step.GenerationSteps,
 	event.Phases[event.Unknown]: step.UnknownSteps,
 }
 
-// where says where most of a cause arises, "" where that is not known.
+// where says where most of a cause arises, nil if unknown.
 func (c *Cause) where() report.Text {
 	if c.Source != "" || len(c.Sites) == 0 || strings.HasPrefix(c.Cause, hostPrefix) {
 		return sourceText(c.Source)
@@ -144,7 +146,7 @@ func (c *Cause) where() report.Text {
 	return report.Textf("%s%s", text, sourceText(s.Source))
 }
 
-// sourceText is a function in brackets, nothing where none is known.
+// sourceText returns a function in parentheses, nil for "".
 func sourceText(source string) report.Text {
 	if source == "" {
 		return nil
@@ -186,7 +188,7 @@ func (rep *Report) findings(s *report.Section) {
 	}
 }
 
-// per is what a gain is for.
+// per returns the unit of gains: " per step", or "" without steps.
 func (rep *Report) per() string {
 	if rep.Idle.Steps == 0 {
 		return ""
@@ -194,8 +196,8 @@ func (rep *Report) per() string {
 	return " per step"
 }
 
-// idle shows the causes of the idle time in the window, with figures where Series and Stacks
-// were asked for.
+// idle shows the causes of the idle time in the window, with figures if there are Series and
+// Stacks.
 func (rep *Report) idle(s *report.Section) {
 	i := &rep.Idle
 	if i.WindowUs == 0 {
@@ -209,11 +211,11 @@ func (rep *Report) idle(s *report.Section) {
 	i.whys(s)
 }
 
-// idlePhases adds the same of each phase, and of single steps.
+// idlePhases shows the causes in each phase, and in single steps.
 func (rep *Report) idlePhases(s *report.Section) {
 	i := &rep.Idle
 	for _, ph := range i.Phases {
-		if len(i.Phases) == 1 && ph.WindowUs == i.WindowUs && ph.TotalUs == i.TotalUs { // the table of idle again
+		if len(i.Phases) == 1 && ph.WindowUs == i.WindowUs && ph.TotalUs == i.TotalUs { // it would repeat the table of idle
 			s.Say("All of the %s is %d %s.", scopeNames[i.Window], ph.Steps, scopeNames[ph.Phase])
 			break
 		}
@@ -235,8 +237,8 @@ func (rep *Report) idlePhases(s *report.Section) {
 
 var causeColumns = report.Columns("cause: names, per step: duration adds 1, share: ratio adds, total: duration adds 2, NVTX range: names 3, source: names 4")
 
-// causes fills a table of causeColumns. Its columns of time and share add up to the whole,
-// so that what a short table leaves out can be said in one row.
+// causes fills a table of causeColumns. Times and shares add up to the whole, so a shortened
+// table can sum up the rest in one row.
 func causes(t *report.Table, causes []Cause) {
 	t.Top = maxRows
 	for _, c := range causes {
@@ -244,8 +246,8 @@ func causes(t *report.Table, causes []Cause) {
 	}
 }
 
-// sites lists the largest sites of causes that are no ranges, whose path stands with
-// the cause.
+// sites lists the largest sites of all causes but ranges: the path of a range is shown with
+// its cause.
 func (i *Idle) sites(s *report.Section) {
 	type row struct {
 		cause string
@@ -272,8 +274,8 @@ func (i *Idle) sites(s *report.Section) {
 	}
 }
 
-// gaps shows the gaps of streams by length, and the longest. They are not idle time: other
-// streams may run in them.
+// gaps shows the gaps of streams by length, and the longest. They are not idle time, because
+// other streams may run during them.
 func (rep *Report) gaps(s *report.Section) {
 	g := &rep.Gaps
 	if g.Dominant == "" {
@@ -304,7 +306,7 @@ func (rep *Report) gaps(s *report.Section) {
 	}
 }
 
-// name is the range of lengths of a bucket.
+// name returns the range of lengths of a bucket as text.
 func (b *Bucket) name() string {
 	bound := func(us float64) string {
 		unit := "µs"

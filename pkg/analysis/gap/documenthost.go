@@ -10,7 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// whys says why host threads did not go on, and what was not recorded to say it.
+// whys shows why host threads were stalled, and what the recording lacks to tell.
 func (i *Idle) whys(s *report.Section) {
 	type row struct {
 		cause string
@@ -62,7 +62,7 @@ func (i *Idle) whys(s *report.Section) {
 	s.Code(i.Record)
 }
 
-// holders says who holds the interpreter lock while a launching thread waits for it.
+// holders shows who held the interpreter lock while launching threads waited for it.
 func (i *Idle) holders(s *report.Section) {
 	for _, c := range i.Causes {
 		if len(c.Holders) == 0 || c.Holders[0].Thread == nil {

@@ -51,7 +51,7 @@ func (rep *Report) graph(s *report.Section) {
 	}
 }
 
-// pattern shows the repeated unit, its groups and its kernels, or that there is none.
+// pattern shows the repeated unit with its groups and kernels, or that there is none.
 func (rep *Report) pattern(s *report.Section) {
 	p := rep.Pattern
 	if p == nil {
@@ -83,7 +83,7 @@ func (rep *Report) pattern(s *report.Section) {
 	}
 }
 
-// layersText says how many layers there are, and of which types.
+// layersText returns the number of layers, in all and by type.
 func layersText(p *layer.Report) string {
 	if p.Layers == nil {
 		return "number of layers unknown"
@@ -99,7 +99,7 @@ func layersText(p *layer.Report) string {
 	return text
 }
 
-// straggler shows which rank the others wait for, how certain that is, and why.
+// straggler shows which rank the others wait for, how often, and why.
 func (rep *Report) straggler(s *report.Section) {
 	t := rep.Straggler
 	if t == nil {

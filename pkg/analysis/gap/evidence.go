@@ -12,34 +12,34 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Samples come up to forty times as often in one situation as in another. So they never
-// say how long something took: that is exact, by stratum, and they only divide it.
+// The sampling rate differs by up to a factor of forty between situations. Samples therefore
+// never tell how long something took. The time of a stratum is exact; samples only divide it.
 
-// stratum is idle time with everything in common that is known exactly.
+// stratum identifies idle time for which everything that is known exactly is the same.
 type stratum struct {
 	rank  int32
 	phase event.Phase
 	key   idle.Key // divided by why, not by who holds the interpreter lock
 }
 
-// evidence is the idle time in the window by stratum, and what threads were found in.
+// evidence is the idle time in the window by stratum, with the stacks found in each.
 type evidence struct {
 	*texts
 	header *event.Header
 	strata map[stratum]*found
 }
 
-// found is the idle time of a stratum, and in which stacks its thread was found.
+// found is the idle time of a stratum, and the stacks in which its threads were found.
 type found struct {
 	ns      int64
-	exact   map[int32]int64  // ns in stacks of calls
-	samples []*idle.Evidence // of the CPU, while it was in no such stack; in the order of time
-	python  map[int32]int64  // samples of Python functions
+	exact   map[int32]int64  // ns in recorded stacks of calls, by stack
+	samples []*idle.Evidence // CPU samples outside of such calls, in order of time
+	python  map[int32]int64  // samples of Python functions, by stack
 	bare    bool             // there are samples without a stack
-	drawn   stat.Counts      // of which parts of gaps the samples of the CPU are, in the whole trace
+	drawn   stat.Counts      // how many CPU samples parts of gaps have, in the whole trace
 }
 
-// exactNs is the time in stacks of calls.
+// exactNs returns the time in stacks of calls, in ns.
 func (f *found) exactNs() (ns int64) {
 	for _, n := range f.exact {
 		ns += n
@@ -47,8 +47,8 @@ func (f *found) exactNs() (ns int64) {
 	return ns
 }
 
-// evidence finds it. Strata add up to the idle time in the window; what was found where there is
-// none is dropped.
+// evidence collects the evidence of all ranks. Strata add up to the idle time in the window.
+// Stacks found where there is no idle time are dropped.
 func (c *Watch) evidence(views []*view) *evidence {
 	all := map[stratum]*found{}
 	for _, v := range views {
@@ -73,7 +73,7 @@ func (c *Watch) evidence(views []*view) *evidence {
 	return &evidence{&c.texts, c.header, all}
 }
 
-// add adds evidence.
+// add adds the time in a call, or a sample.
 func (f *found) add(e *idle.Evidence) {
 	switch {
 	case e.Ns > 0:
@@ -86,7 +86,7 @@ func (f *found) add(e *idle.Evidence) {
 			f.python = map[int32]int64{}
 		}
 		f.python[e.Stack]++
-	case e.Stack < 0: // nobody knows what it shows
+	case e.Stack < 0: // a sample without a stack
 		f.bare = true
 	default:
 		e.GPUs = 1
@@ -94,8 +94,8 @@ func (f *found) add(e *idle.Evidence) {
 	}
 }
 
-// join puts samples in the order of time, of several GPUs that one thread keeps idle each
-// only once.
+// join sorts samples by time. Copies of a sample, one for each GPU that the thread keeps
+// idle, become one sample that counts its GPUs.
 func (f *found) join() {
 	slices.SortStableFunc(f.samples, func(a, b *idle.Evidence) int { return cmp.Compare(a.At, b.At) })
 	joined := f.samples[:0]
@@ -109,13 +109,13 @@ func (f *found) join() {
 	f.samples = joined
 }
 
-// noSample is the frame of time on a CPU in a recording with samples, of which none lies
-// there.
+// noSample is the frame for time on a CPU that no sample falls into, though the recording has
+// samples.
 const noSample = "[no sample]"
 
-// stacks returns the idle time in the window as stacks: they add up to it, in ns.
-// Time that is not divided by why is a stack of its own. Where threads were on a CPU and
-// samples were taken, that none lies there is said, too.
+// stacks returns the idle time in the window as stacks, which add up to it in ns. Time that
+// is not divided by why is a stack of its own. Time on a CPU without a sample gets the frame
+// noSample if samples were recorded.
 func (e *evidence) stacks(views []*view) []figure.Stack {
 	devices := map[int32]*int32{}
 	sampled := map[int32]bool{}
@@ -144,9 +144,10 @@ func (e *evidence) stacks(views []*view) []figure.Stack {
 	return stacks
 }
 
-// divide appends the time of a stratum by the stacks in which its thread was found.
-// Stacks of calls have exact times and go first; only what they leave is divided by samples.
-// Exact times of more than the stratum would be a contradiction, and are not believed.
+// divide appends the time of a stratum, divided over the stacks in which its threads were
+// found. Stacks of calls have exact times; samples divide only the rest. Exact times longer
+// than the stratum contradict it and are ignored. asked reports whether samples were to be
+// expected.
 func (e *evidence) divide(stacks []figure.Stack, s figure.Stack, f *found, asked bool) []figure.Stack {
 	rest := s.Ns
 	if exact := f.exactNs(); exact <= rest {
@@ -178,8 +179,8 @@ func (e *evidence) divide(stacks []figure.Stack, s figure.Stack, f *found, asked
 	return stacks
 }
 
-// counts returns the samples by stack among which time is divided: of Python functions
-// where there are any, else those with callers, else those without.
+// counts returns the numbers of samples, by stack, that divide the time of a stratum: those
+// of Python functions if there are any, else those with callers, else those without.
 func (e *evidence) counts(f *found) map[int32]int64 {
 	if len(f.python) > 0 {
 		return f.python
@@ -203,7 +204,7 @@ func (e *evidence) inOrder(of map[int32]int64) []int32 {
 	})
 }
 
-// stackText is a stack as the header has it: functions joined by ";", "" for -1.
+// stackText returns a stack as in the header: functions joined by ";", "" for -1.
 func (e *evidence) stackText(stack int32) string {
 	if stack < 0 {
 		return ""
@@ -211,7 +212,7 @@ func (e *evidence) stackText(stack int32) string {
 	return e.header.Stacks[stack]
 }
 
-// functions returns the functions of a stack, the outermost first.
+// functions returns the functions of a stack, the outermost first, nil for -1.
 func (e *evidence) functions(stack int32) []string {
 	if stack < 0 {
 		return nil
@@ -219,8 +220,8 @@ func (e *evidence) functions(stack int32) []string {
 	return strings.Split(e.header.Stacks[stack], ";")
 }
 
-// shared divides time among stacks by their counts, to the ns: what is left over goes to
-// the largest remainders, of equal ones to the first.
+// shared divides ns among the stacks in order, in proportion to their counts. The parts add
+// up to ns: rounding gives the rest to the largest remainders, the first of equal ones.
 func shared(ns int64, order []int32, counts map[int32]int64) []int64 {
 	var total, given int64
 	for _, k := range order {

@@ -18,25 +18,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// gathering gathers what was seen of a run for package findings.
+// gathering collects the facts of a run for package findings.
 type gathering struct {
 	c     *Watch
 	rep   *Report
 	views []*view
 	list  []findings.Fact
-	kinds map[*view][]step.Kind // of the steps that count
+	kinds map[*view][]step.Kind // of the steps that count, in order
 
 	idleIn  map[place]int64 // idle time in calls, ns
 	sources map[string]string
-	limited map[int32]int   // by rank: how often a limit on CPU time stopped it
+	limited map[int32]int   // by rank: how often a CPU quota stopped it
 	called  map[place]tally // calls, by place
 	found   *evidence
-	sampled []findings.Fact // what samples of the CPU show that is a finding
+	sampled []findings.Fact // facts from CPU samples that the catalogue recognises
 }
 
-// recording says which ranks' replays were not recorded, and takes what the kernel counted of a limit
-// on CPU time: it is what stopped threads, where it did in as many periods as a finding brings at
-// least. Where nobody recorded when threads were on a CPU, that is all that is known of it.
+// recording adds facts about ranks with missing replays and about CPU quotas. A quota counts
+// if it stopped threads in a share of its periods of at least findings.Least. It is a fact of
+// its own only if the recording does not tell when threads were on a CPU.
 func (f *gathering) recording() (err error) {
 	for _, v := range f.views {
 		if f.limited[v.id], err = f.c.trace.Limited(v.id); err != nil {
@@ -96,17 +96,17 @@ func (f *gathering) add(one findings.Fact) {
 	f.list = append(f.list, one)
 }
 
-// spot is idle time with everything in common that findings ask about.
+// spot identifies idle time for which everything that findings ask about is the same.
 type spot struct {
 	cause      idle.Cause
 	call, path string
 	why        string // as package idle names it
-	is         string // more words, one after the other
+	is         string // more of the catalogue's words, separated by spaces
 	rank       int32  // -1 for all
 }
 
-// idle says in what launching threads were while GPUs were idle, and why they did not go on, but
-// for the causes that pauses tell of.
+// idle adds facts about idle time: what launching threads were in, and why they were stalled.
+// Causes in paused, which pauses explain, are left out.
 func (f *gathering) idle(paused map[string]bool) {
 	times := map[spot]int64{}
 	followers := f.c.followers(f.views)
@@ -119,7 +119,7 @@ func (f *gathering) idle(paused map[string]bool) {
 			key, why := f.c.sites.Undivided(k)
 			path := f.c.sites.Path(key)
 			s := spot{cause: f.c.sites.Cause(key), call: f.c.sites.Name(key), path: f.c.sites.PathText(path), rank: -1}
-			if s.cause == idle.Graph || s.cause == idle.Queued { // the name is the kernel's that ended the gap
+			if s.cause == idle.Graph || s.cause == idle.Queued { // the name is that of the kernel that ended the gap
 				s.call = ""
 			}
 			f.sources[s.path] = f.c.Source(path)
@@ -148,7 +148,8 @@ func (f *gathering) idle(paused map[string]bool) {
 	}
 }
 
-// words are what else idle time is, in the words of the catalogue.
+// words returns the catalogue's words for idle time beyond its cause and why. It also sets
+// s.rank if the rank waits for the one that fetches requests.
 func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers map[int32]bool) string {
 	var is []string
 	if s.cause == idle.Sync || s.cause == idle.Memop {
@@ -179,14 +180,14 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 	return strings.Join(is, " ")
 }
 
-// waits are the whys for which a thread waits for what comes from elsewhere, or may do so; follows
-// those of them for which a rank may wait for another.
+// waits are the whys of a thread that waits, or may wait, for something from elsewhere.
+// follows are those for which a rank may wait for another one.
 var (
 	waits   = []string{"blocked:io", "blocked:wait", "blocked:join", "blocked:sleep", "off", "in:io", "in:wait", "in:join", "in:sleep"}
 	follows = []string{"blocked:io", "blocked:wait", "in:io", "in:wait"}
 )
 
-// spot adds the fact of some idle time.
+// spot adds the fact about ns of idle time.
 func (f *gathering) spot(s *spot, ns int64) {
 	one := findings.Fact{
 		Of: findings.Idle, Is: append(strings.Fields(s.is), s.cause.String(), findings.IsWhy(s.why)), Call: s.call, Path: s.path,
@@ -211,14 +212,14 @@ func (f *gathering) spot(s *spot, ns int64) {
 	}
 	if slices.Contains(one.Is, "graph_launch") {
 		g, t := &f.rep.Graph, f.called[place{one.Call, one.Path}]
-		if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 { // how many nodes a graph has, and what each costs in the call that launches it
+		if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 { // nodes per graph, and launch time per node
 			each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
 			one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
 		}
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.moved(&one)
-		if c := f.rep.Idle.cause(idle.GIL.String()); c != nil { // of the waits for the interpreter lock those for a free one
+		if c := f.rep.Idle.cause(idle.GIL.String()); c != nil { // the share of the waits for the interpreter lock that these are not
 			one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
 		}
 	}
@@ -229,7 +230,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 	f.add(one)
 }
 
-// causeOf is the cause of idle time, as the report names it.
+// causeOf returns the cause of idle time, as the report names it.
 func causeOf(s *spot) string {
 	if s.cause == idle.Host {
 		return hostPrefix + findings.Innermost(s.path)
@@ -237,9 +238,9 @@ func causeOf(s *spot) string {
 	return s.cause.String()
 }
 
-// operation returns the cause of idle time that is something which a host thread does, as opposed
-// to what it waits for, to what nothing is known of, and to ranges of whose idle time most is in others
-// inside: those are of many operations.
+// operation returns the cause of idle time if it is an operation of a host thread, else nil.
+// Waits and unknown time are no operations. Neither is a range whose nested ranges have more
+// idle time than it has itself: it consists of many operations.
 func (f *gathering) operation(s *spot) *Cause {
 	name := causeOf(s)
 	switch s.cause {
@@ -267,7 +268,7 @@ func (f *gathering) operation(s *spot) *Cause {
 	return f.rep.Idle.cause(name)
 }
 
-// working says what the launching thread does in an operation, and what there is to do about it.
+// working fills in what the launching thread does in an operation, and what to do about it.
 func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	one.Names["doing"], one.Names["remedy"] = f.doing(c.Cause, one.Call)
 	if s.cause == idle.Host || s.cause == idle.Untraced {
@@ -290,8 +291,8 @@ func (f *gathering) working(one *findings.Fact, s *spot, c *Cause) {
 	}
 }
 
-// doing says what a launching thread does in a cause of idle time, in a call where that has one, and
-// what there is to do about it.
+// doing returns what a launching thread does in a cause of idle time, and what to do about
+// it. call is the API call of the cause, if it has one.
 func (f *gathering) doing(cause, call string) (does, remedy string) {
 	advised := cause
 	switch name, ok := strings.CutPrefix(cause, hostPrefix); {
@@ -299,7 +300,7 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 		if does = "is in " + name; strings.ContainsAny(name, " [") {
 			does = "is in range '" + name + "'"
 		}
-		if f.c.isMarker(name) { // the step itself: what is done in it has no name
+		if f.c.isMarker(name) { // the step itself: its work has no range
 			advised = idle.Untraced.String()
 		}
 	case cause == idle.Untraced.String():
@@ -317,19 +318,19 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 	return does, cmp.Or(f.c.opt.Advice(advised), "find the lines that take the time, and move what the next launch does not need to after it")
 }
 
-// who is a thread of a rank.
+// who identifies a thread of a rank, or of a process without a GPU (noRank).
 type who struct {
 	rank   int32
 	thread int64
 }
 
-// compare orders threads.
+// compare orders threads by rank, then by id.
 func (w who) compare(o who) int {
 	return cmp.Or(cmp.Compare(w.rank, o.rank), cmp.Compare(w.thread, o.thread))
 }
 
-// holding says who holds the interpreter lock while a launching thread waits for it: who does for
-// longest, of those who are known.
+// holding fills in which known thread held the interpreter lock for longest while launching
+// threads waited for it.
 func (f *gathering) holding(one *findings.Fact) {
 	c := f.rep.Idle.cause(idle.GIL.String())
 	waits := int64(0)
@@ -361,7 +362,7 @@ func (f *gathering) holding(one *findings.Fact) {
 	}
 }
 
-// moved says how often launching threads changed their CPU.
+// moved fills in how often per step launching threads changed their CPU.
 func (f *gathering) moved(one *findings.Fact) {
 	moves := 0.0
 	for _, p := range f.rep.Idle.Placement {
@@ -372,7 +373,7 @@ func (f *gathering) moved(one *findings.Fact) {
 	}
 }
 
-// callKinds are what is said of calls, by what they are.
+// callKinds are the kinds of calls that are facts. The first that matches is used.
 var callKinds = []struct {
 	is, kind, remedy string
 	of               func(name string) bool
@@ -385,12 +386,12 @@ var callKinds = []struct {
 	{"makes objects", "", "", func(n string) bool { return cudaname.EffectOf(n)&cudaname.MakesObjects != 0 }},
 }
 
-// mayBlock is what is said of asynchronous copies where it is not known what the host's memory is.
+// mayBlock is the kind of asynchronous copies whose host memory may be pinned or pageable.
 const mayBlock = "blocks if the host memory is pageable"
 
-// ahead says where the host does not run ahead of the GPU though it could: what it does in a step,
-// its waits left out, takes less than what the GPU does, with what that waits for by itself: copies,
-// other streams, the kernels before.
+// ahead adds a fact if the host could run ahead of the GPU but does not: without its waits,
+// the host's work in a step takes less time than the GPU's. The GPU's time includes its own
+// waits for copies, other streams and preceding kernels (causes graph and queued).
 func (f *gathering) ahead() {
 	i := &f.rep.Idle
 	if i.Steps == 0 || i.Window != WindowBenchmark || i.GPUs != len(f.views) {
@@ -420,7 +421,7 @@ func (f *gathering) ahead() {
 	}
 }
 
-// threads says which threads spin, and which have a whole core's work.
+// threads adds a fact for each thread that spins or keeps a whole core busy.
 func (f *gathering) threads() {
 	for _, b := range f.c.threads.busy() {
 		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": report.Capital(b.named())},
@@ -432,7 +433,8 @@ func (f *gathering) threads() {
 	}
 }
 
-// tally adds up calls by place; after says after which ranges calls come that are in none.
+// tally adds up calls by place. after counts the calls of a place that are in no range by the
+// range that they follow.
 func (f *gathering) tally() (after map[place]map[string]int64) {
 	after = map[place]map[string]int64{}
 	for _, v := range f.views {
@@ -452,7 +454,8 @@ func (f *gathering) tally() (after map[place]map[string]int64) {
 	return after
 }
 
-// calls says where launching threads wait for the GPU, copy, and make objects or code.
+// calls adds facts about calls in which launching threads wait for the GPU, poll, copy, create
+// objects or load code.
 func (f *gathering) calls(after map[place]map[string]int64) {
 	sums, layers, pinned := f.called, 0.0, map[place]int64{}
 	for at, n := range f.c.pinned {
@@ -497,7 +500,8 @@ func (f *gathering) calls(after map[place]map[string]int64) {
 	}
 }
 
-// straggler says which rank the others wait for, because of its host or of its GPU.
+// straggler adds facts about the rank that the others wait for: one about its GPU, or one for
+// each host operation that explains its lateness.
 func (f *gathering) straggler() {
 	s := f.rep.Straggler
 	if s == nil || s.Rank == nil {
@@ -536,7 +540,8 @@ func (f *gathering) straggler() {
 	}
 }
 
-// samples says what samples of the CPU show of launching threads, where nothing says it exactly.
+// samples collects facts from CPU samples of launching threads about function families that
+// are not a cause of idle time already.
 func (f *gathering) samples() {
 	r := f.rep.Idle.Running
 	if r == nil {

@@ -17,11 +17,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// minFallback, 5 %: of the generation steps that run eagerly where others replay a graph.
+// minFallback, 5 %: the least share of generation steps that run eagerly where others replay
+// a graph.
 const minFallback = 0.05
 
-// steps says which steps are not as the others: those that run eagerly where others replay a
-// graph, and those in which code is compiled, loaded or tried out.
+// steps adds facts about exceptional steps: those that run eagerly where others replay a
+// graph, and those in which code is compiled, loaded or tuned.
 func (f *gathering) steps() {
 	gen := f.generation(event.Generation)
 	if eager := gen.eager.Len(); gen.replays > 0 && eager > 1 && float64(eager) >= minFallback*float64(gen.steps) && len(f.rep.Graph.Partial) == 0 {
@@ -42,7 +43,7 @@ func (f *gathering) steps() {
 		}
 	}
 	n := int64(compiles.Len())
-	if !stat.MostOf(n, f.rep.Idle.Steps) { // else the others are not what a step is without
+	if !stat.MostOf(n, f.rep.Idle.Steps) { // else the other steps are too few to be typical
 		one.Steps = compiles
 	}
 	if n > 0 {
@@ -50,19 +51,19 @@ func (f *gathering) steps() {
 	}
 }
 
-// generation is what the steps of a phase are, the generation steps as a rule.
+// generation counts the kinds of steps of a phase, usually of the generation steps.
 type generation struct {
 	steps, replays int
-	eager, all     findings.StepSet // all: those beside context steps, too
-	launched       int64            // kernels of a forward pass that were launched by themselves
-	beside         int64            // the same in steps that replay something, replayed
+	eager, all     findings.StepSet // all also holds eager steps next to context steps
+	launched       int64            // forward-pass kernels launched one by one
+	beside         int64            // the same in the steps counted by replayed
 	replayed       int
-	sizes          [2]map[int64]bool // numbers of requests, of steps that replay a graph in the second
+	sizes          [2]map[int64]bool // numbers of requests of eager steps [0] and of steps that replay a graph [1]
 }
 
-// generation looks at the steps of a phase of all ranks. Those beside a context step are left
-// out, and of what runs beside a graph those after an eager step: some of its kernels may run in
-// their period.
+// generation counts the steps of a phase over all ranks. Steps next to a context step are left
+// out, except from all. Steps after an eager step are left out of replayed and beside, because
+// kernels of the eager step may run in their period.
 func (f *gathering) generation(phase event.Phase) *generation {
 	g := &generation{eager: findings.StepSet{}, all: findings.StepSet{}, sizes: [2]map[int64]bool{{}, {}}}
 	for _, v := range f.views {
@@ -94,7 +95,7 @@ func (f *gathering) generation(phase event.Phase) *generation {
 			}
 		}
 	}
-	for _, v := range f.views { // what was captured any step shows that replays, counted or not, if it can be no other's replay
+	for _, v := range f.views { // A step outside the window also shows which sizes were captured, unless eager steps have the same size.
 		for k, kind := range v.walk.Kinds(f.c.method, 0, v.walk.Steps.Len()) {
 			if s := v.walk.Steps.At(k); s.Phase == phase && kind.Replays && !kind.Eager && !g.sizes[0][s.Gen] {
 				g.sizes[1][s.Gen] = true
@@ -104,8 +105,8 @@ func (f *gathering) generation(phase event.Phase) *generation {
 	return g
 }
 
-// requests says which numbers of requests the eager steps have, where none of the others has them;
-// above reports whether all of them are more than those for which there is a graph.
+// requests returns the numbers of requests of the eager steps, if no step with any of them
+// replays a graph. above reports whether all of them exceed the largest one with a graph.
 func (g *generation) requests() (names map[string]string, numbers map[string]float64, above bool) {
 	names, numbers = map[string]string{}, map[string]float64{}
 	eager, graphs := slices.Sorted(maps.Keys(g.sizes[0])), slices.Sorted(maps.Keys(g.sizes[1]))
@@ -124,9 +125,9 @@ func (g *generation) requests() (names map[string]string, numbers map[string]flo
 	return names, numbers, eager[0] > graphs[len(graphs)-1] && graphs[0] >= 0
 }
 
-// kernels says which kernels are launched by themselves that belong into a graph.
+// kernels adds facts about kernels that are launched one by one and should be in a graph.
 func (f *gathering) kernels() {
-	if len(f.rep.Graph.Partial) > 0 { // what was launched as a graph and not recorded looks like a step without one
+	if len(f.rep.Graph.Partial) > 0 { // a step whose replay was lost looks like one without a graph
 		return
 	}
 	phase, of := event.Generation, "per generation step"
@@ -157,12 +158,13 @@ func (f *gathering) kernels() {
 	}
 }
 
-// anyReplays reports whether any graph is replayed.
+// anyReplays reports whether any graph was launched or replayed.
 func (f *gathering) anyReplays() bool {
 	return f.rep.Graph.GraphLaunches+f.rep.Graph.Replayed+f.rep.Graph.Whole > 0
 }
 
-// capturable names the kernels that belong into a graph and are launched by themselves most often.
+// capturable names the three kernels that are most often launched one by one and should be in
+// a graph.
 func (f *gathering) capturable(phase event.Phase) string {
 	var names []string
 	for _, e := range f.rep.Graph.Eager {
@@ -173,9 +175,9 @@ func (f *gathering) capturable(phase event.Phase) string {
 	return strings.Join(names, ", ")
 }
 
-// launches adds a fact for each place that launches kernels which belong into a graph, in some
-// steps of a phase, or with noPhase in the trace. A place that launches others, too, launches
-// these still.
+// launches adds a fact for each range path whose calls launch kernels that should be in a
+// graph, in a phase or, with noPhase, in a trace without steps. If the path also launches
+// other kernels, these launches remain ("rest").
 func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
 	can, all, idle := map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {
@@ -203,10 +205,11 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 	}
 }
 
-// pauses says in which steps a pause lies that would end a segment where the host did not work, by
-// what the host did then: most of it is what the step takes longer than half of all do. It returns
-// the causes that have most of their idle time in pauses: these are what the pauses are, and
-// nothing that steps do.
+// pauses adds a fact for each of the longest gaps that would end a segment if the host were
+// idle. The step that it is in must exceed the median period by at least half of the gap.
+//
+// It returns the causes with at least half of their idle time in pauses: these explain the
+// pauses and not ordinary steps.
 func (f *gathering) pauses() map[string]bool {
 	whole := map[string]bool{}
 	if f.c.header.Isolation == nil || f.c.wholeTrace {
@@ -219,8 +222,8 @@ func (f *gathering) pauses() map[string]bool {
 			continue
 		}
 		steps := findings.StepSet{}
-		for _, v := range f.views { // the others wait for the rank that pauses
-			for k := *g.Step - 1; k <= *g.Step; k++ { // the step that begins after it, or the one that it is in
+		for _, v := range f.views { // other ranks wait for the one that pauses
+			for k := *g.Step - 1; k <= *g.Step; k++ { // the step that the gap is in may be the one before
 				if !v.inWindow(k) {
 					continue
 				}
@@ -247,7 +250,7 @@ func (f *gathering) pauses() map[string]bool {
 	return whole
 }
 
-// usualStep is the median period of the steps, us.
+// usualStep returns the median period of the steps, in us.
 func usualStep(views []*view) float64 {
 	var all []float64
 	for _, v := range views {
@@ -259,8 +262,8 @@ func usualStep(views []*view) float64 {
 	return stat.Quantile(all, 0.5)
 }
 
-// inPause says what the host did in pauses, for the most part, and what to do about it: why it did not go
-// on, or what samples show that it ran, go before where it was.
+// inPause fills in what the host mostly did in a pause, and what to do about it. Why it was
+// stalled, or what samples show that it ran, takes precedence over where it was.
 func (f *gathering) inPause(one *findings.Fact, cause string) {
 	one.Names["what"], one.Names["remedy"] = cause, "find out what the host did then"
 	c, call := f.rep.Idle.cause(cause), ""
@@ -283,8 +286,9 @@ func (f *gathering) inPause(one *findings.Fact, cause string) {
 	}
 }
 
-// mostly says what launching threads do in half of the time of a cause, and what to do about it: why
-// they do not go on, or the functions that they run; "" where neither is known.
+// mostly returns what launching threads do in at least half of the time of a cause, and what
+// to do about it: why they are stalled, or which functions they run. Both are "" if neither
+// is known.
 func (c *Cause) mostly() (does, remedy string) {
 	if len(c.Why) == 0 || !stat.MostOf(c.Why[0].Ns, c.Ns) {
 		return "", ""

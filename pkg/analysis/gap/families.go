@@ -14,40 +14,39 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Running is what launching threads did on a CPU while GPUs were idle, by samples.
+// Running is what launching threads ran on a CPU while GPUs were idle, according to samples.
 type Running struct {
-	Us        float64  `json:"us"`         // idle time in which they were on a CPU, over all GPUs
-	SampledUs float64  `json:"sampled_us"` // of it in strata with samples: Families divide this
-	Samples   int64    `json:"samples"`    // of the CPU, in it
-	Families  []Family `json:"families"`   // the largest first; those of which enough is known
-	// FamiliesUnknown is why Families is empty, "" where it is not.
+	Us        float64  `json:"us"`         // idle time while they were on a CPU, over all GPUs
+	SampledUs float64  `json:"sampled_us"` // the part in strata with samples: Families divide this
+	Samples   int64    `json:"samples"`    // CPU samples in it
+	Families  []Family `json:"families"`   // the largest first; only those with enough samples
+	// FamiliesUnknown is why Families is empty, "" if it is not.
 	FamiliesUnknown string `json:"families_unknown,omitempty"`
 }
 
-// Family is the part of time on a CPU that functions of one family took, by samples.
+// Family is the part of the time on a CPU in functions of one family, according to samples.
 type Family struct {
 	Family string  `json:"family"` // as package cudaname names it
 	Share  float64 `json:"share"`  // 0 to 1
 	Low    float64 `json:"low"`    // the lower end of its 95 % interval
-	High   float64 `json:"high"`   // the upper end of that
-	Us     float64 `json:"us"`     // the share of the time, over all GPUs
+	High   float64 `json:"high"`   // the upper end
+	Us     float64 `json:"us"`     // idle time in the family, over all GPUs
 }
 
-// minSamples is how many independent samples a share takes.
+// minSamples is how many independent samples a share needs.
 const minSamples = 30
 
-// pool is strata that are reported together.
+// pool holds strata that are reported together.
 type pool struct {
 	ns, sampled int64
 	drawn       []stat.Drawn
 	counts      []stat.Counts // of each stratum with samples
-	lengths     []float64     // of the parts of gaps that have samples, as stat.Sampler wants them
+	lengths     []float64     // expected samples of each part of a gap that has samples, for stat.NewSampler
 }
 
-// add adds a stratum. What is in stacks of calls is known without samples.
-// weight is the time that one sample stands for: that of the stratum by its samples. Samples
-// of one part of a gap are not independent, so the parts go along, with their lengths in
-// samples that were to be expected.
+// add adds a stratum. Its time in stacks of calls is known without samples; weight is the
+// remaining time per sample. Samples of one part of a gap are not independent, so each is
+// added with its part, whose length is given in expected samples.
 func (p *pool) add(f *found) {
 	p.ns += f.ns
 	rest := f.ns - f.exactNs()
@@ -69,14 +68,13 @@ func (p *pool) add(f *found) {
 	p.counts = append(p.counts, f.drawn)
 }
 
-// maxBursts is by how many times the number of samples in a stretch may vary more than
-// chance has it. Above that a sampler was off for times of which nobody knows what ran in
-// them: intervals would hold for the rest alone.
+// maxBursts is the largest ratio of the variance of the number of samples in a part to that
+// expected by chance. Above it, the sampler was off for some of the time, and intervals would
+// hold only for the rest.
 const maxBursts = 2
 
-// families returns the shares of families of which enough is known, or why none is.
-// N is how many independent samples a share rests on: under minSamples nothing is said. What
-// never was seen has no share at all, not 0.
+// families returns the shares of families, the largest first, or why there are none. A share
+// needs minSamples independent samples. A family that was never seen has no share, not 0.
 func (p *pool) families() (list []Family, unknown string) {
 	list = []Family{}
 	if len(p.drawn) < minSamples {
@@ -109,9 +107,9 @@ func (p *pool) families() (list []Family, unknown string) {
 	return list, unknown
 }
 
-// running fills in what launching threads ran, in all and by cause and why, out of samples of
-// the CPU. Only time on a CPU has samples: it is the denominator, not all of the idle time.
-// Strata are taken in a fixed order: sums of floating point numbers depend on theirs.
+// running fills in what launching threads ran, in all and by cause and why, from CPU samples.
+// Only time on a CPU has samples, so that is the denominator, not all of the idle time.
+// Strata are visited in a fixed order, because sums of floating point numbers depend on it.
 func (e *evidence) running(rep *Report) {
 	type part struct{ cause, why string }
 	all, parts := &pool{}, map[part]*pool{}
@@ -145,7 +143,7 @@ func (e *evidence) running(rep *Report) {
 	}
 }
 
-// table lists the families.
+// table shows the families, or why there are none.
 func (r *Running) table(s *report.Section, steps int64) {
 	switch {
 	case r == nil:
@@ -164,7 +162,7 @@ func (r *Running) table(s *report.Section, steps int64) {
 	s.Say("From %d CPU samples. The total CPU time is exact; the split is estimated, from user space only.", r.Samples)
 }
 
-// of is the part of it that a family took, by samples, in us.
+// of returns the part of w in a family, in us, 0 if unknown.
 func (w *Why) of(family string) float64 {
 	for _, f := range w.Families {
 		if f.Family == family {
@@ -174,7 +172,7 @@ func (w *Why) of(family string) float64 {
 	return 0
 }
 
-// of is the part of the cause that a family took, by samples, in us.
+// of returns the part of the cause in a family, in us, 0 if unknown.
 func (c *Cause) of(family string) (us float64) {
 	for k := range c.Why {
 		us += c.Why[k].of(family)

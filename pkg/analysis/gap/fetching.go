@@ -5,7 +5,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// wait observes a call of the system of a thread.
+// wait observes an OS call of a thread.
 func (r *rank) wait(of *caller, class event.Class, from, to int64) {
 	if of.launches && class == event.OSIO && from >= of.called && to-from > blocking && r.counting() {
 		r.now.messages += to - from
@@ -20,9 +20,9 @@ func (r *rank) wait(of *caller, class event.Class, from, to int64) {
 	}
 }
 
-// followers returns the ranks that follow the one that fetches requests: ranks that reduce together
-// run the same requests. A rank before it that runs in a range that fetches is at work for the
-// others there: engines fetch on the first rank that does.
+// followers returns the ranks that wait for the one that fetches requests: ranks that share
+// all-reduces run the same requests. The first rank with a wait in a fetching range fetches
+// for all.
 func (c *Watch) followers(views []*view) map[int32]bool {
 	follow, first := map[int32]bool{}, (*view)(nil)
 	for _, v := range views {

@@ -12,7 +12,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// Palette gives each of the largest causes a colour, the same in all figures.
+// Palette returns the colours of the causes, the same in all figures.
 func (rep *Report) Palette() figure.Palette {
 	p := figure.Palette{}
 	for i := range rep.Idle.Causes {
@@ -21,10 +21,10 @@ func (rep *Report) Palette() figure.Palette {
 	return p
 }
 
-// maxFlameRows is how many stacks the table of the flame graph has.
+// maxFlameRows is the number of stacks in the table of the flame graph.
 const maxFlameRows = 50
 
-// flameFigure draws the stacks of the idle time.
+// flameFigure draws the stacks of idle time, and of waits in collectives.
 func (rep *Report) flameFigure(s *report.Section) {
 	colors := rep.Palette()
 	stacks := slices.Clone(rep.Stacks)
@@ -46,7 +46,7 @@ func (rep *Report) flameFigure(s *report.Section) {
 	}
 	for i := range stacks {
 		st := &stacks[i]
-		if st.Why == idle.Unknown.String() { // a level that says nothing
+		if st.Why == idle.Unknown.String() { // omit a level without information
 			st.Why = ""
 		}
 		at := &p.Root

@@ -22,34 +22,31 @@ const (
 // DefaultTop is how many of the longest gaps are listed.
 const DefaultTop = 10
 
-// Options says what to report.
+// Options selects what to report.
 type Options struct {
-	// Window is what the report is about: the benchmark windows, or the span of
-	// each report's GPU activity, which streams without steps have in any case.
-	// "" is WindowBenchmark.
+	// Window is WindowBenchmark or WindowTrace; "" is WindowBenchmark. Streams without
+	// steps always get WindowTrace.
 	Window string
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Top is how many of the longest gaps are listed, 0 for DefaultTop, less than
-	// 0 for none.
+	// Top is how many of the longest gaps are listed: DefaultTop if 0, none if negative.
 	Top int
-	// FirstOnly: what to begin with is all that is asked. Gains have no intervals, and there is neither a
-	// best pair nor what GPUs wait for in collectives, which is half of the work.
+	// FirstOnly skips half of the work if only the finding to begin with is needed. Gains
+	// then have no intervals, and there is no best pair and no Waits.
 	FirstOnly bool
 	// PerStep adds the idle causes of each step to the report.
 	PerStep bool
 	// Stacks adds the idle time as stacks to the report, for flame graphs.
 	Stacks bool
-	// Series adds how the steps went over time and by rank, for figures.
+	// Series adds the steps over time and by rank to the report, for figures.
 	Series bool
-	// Memory is how much of what grows with the run is kept in memory, in bytes; the rest
-	// goes to a temporary file. 0 is spill.DefaultMemory.
+	// Memory limits how much of the data that grows with the run stays in memory, in bytes.
+	// The rest goes to a temporary file. 0 is spill.DefaultMemory.
 	Memory int64
-	// Source returns the source function of an NVTX range, "" where it is not
-	// known; nil knows none.
+	// Source returns the source function of an NVTX range, "" if unknown. It may be nil.
 	Source func(string) string
-	// Advice returns what to do about idle time of a cause, as package idle names it, in words that
-	// go on from a colon; "" where there is nothing to say, nil never has.
+	// Advice returns what to do about idle time of a cause, as package idle names it, as text
+	// that continues after a colon, or "". It may be nil.
 	Advice func(string) string
 }
 
@@ -67,15 +64,16 @@ func (c *Watch) read(src event.Source) {
 	}
 }
 
-// Watch makes a report of rows that something else reads.
+// Watch makes a report from rows that the caller reads: pass each batch to Add, then call
+// Close.
 type Watch struct {
 	header *event.Header
 	opt    Options
 	err    error
 
-	wholeTrace bool // the window is that of the trace
+	wholeTrace bool // the window is WindowTrace
 	stepped    bool // the stream has steps
-	phased     bool // and phases
+	phased     bool // and their steps have phases
 	matching
 
 	texts
@@ -84,26 +82,26 @@ type Watch struct {
 
 	canFollow bool // ranks may wait for the one that fetches requests
 
-	threads *threadWatch  // what they do as a whole
-	trace   *replay.Trace // of the same rows, for what findings bring
+	threads *threadWatch  // how threads use CPUs over the whole run
+	trace   *replay.Trace // the same rows, to replay for gains
 	replay  func(treatments []replay.Scenario, means bool) (*replay.Report, error)
 
-	pinned map[site]int64 // of asynchronous copies that take long: those from or to pinned memory, less the pageable ones
+	pinned map[site]int64 // by site of copy calls that block: copies of pinned memory less those of pageable memory
 
 	ranks []*rank
 	rows  int64
 	cur   *rank
-	store *spill.Store // of what grows with the run
+	store *spill.Store // holds what grows with the run
 }
 
-// matching is what ranks wait for one another in.
+// matching is about the collectives in which ranks wait for one another.
 type matching struct {
-	collective bool              // there are collectives, or may be some
-	match      *collective.Match // of these, nil before it is known or without any
-	waits      *waitSums         // in them
+	collective bool              // collectives are observed: there may be some
+	match      *collective.Match // nil until the report is made, or without collectives
+	waits      *waitSums         // in collectives; nil with Options.FirstOnly
 }
 
-// texts are the names of sites as text.
+// texts resolves the names of sites to text.
 type texts struct {
 	sites   *idle.Sites
 	ranges  *names // of NVTX ranges, digits folded
@@ -111,20 +109,18 @@ type texts struct {
 	source  func(string) string
 }
 
-// NewWatch returns what watches the rows of a stream with this header. Close is to be called,
-// whatever becomes of the stream; it fails where columns are missing that the report rests on, or an
-// option says what it does not know.
+// NewWatch returns a Watch for the rows of a stream with this header. Call Close even if
+// reading the stream fails. Close reports missing columns and invalid options as errors.
 //
-// Of a stream without steps the window is the whole trace. Ranks are compared only where
-// steps say which of their collectives belong together. Of opt.Top, 0 stands for the default
-// and a negative number for none.
+// Without steps the window is the whole trace, and ranks are not compared: only steps tell
+// which of their collectives belong together.
 func NewWatch(h *event.Header, opt Options) *Watch {
 	c := newWatch(h, opt, spill.NewStore(cmp.Or(opt.Memory, spill.DefaultMemory)))
 	c.trace.Sample()
 	return c
 }
 
-// newWatch returns one that keeps what grows with the run in a store, and all rows of it.
+// newWatch returns a Watch that uses the given store and replays all rows, not a sample.
 func newWatch(h *event.Header, opt Options, store *spill.Store) *Watch {
 	c := &Watch{header: h, opt: opt, store: store, pinned: map[site]int64{}}
 	c.opt.Top = max(cmp.Or(opt.Top, DefaultTop), 0)
@@ -154,15 +150,15 @@ func newWatch(h *event.Header, opt Options, store *spill.Store) *Watch {
 		c.err = &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
 	c.wholeTrace = opt.Window == WindowTrace || !c.stepped
-	// Ranks may wait for the one that fetches requests where all are of one report: clocks of several
-	// are not the same to the microsecond.
+	// Waits for the rank that fetches requests are recognised only within one report: the clocks of
+	// several reports do not agree to the microsecond.
 	c.canFollow = len(h.Reports) == 1 && h.NumRanks() > 1 && h.Rows(event.OS) > 0 && h.ClassRows(event.Allreduce) > 0
 	c.collective = c.stepped && (h.NumRanks() > 1 || h.ClassRows(event.Allreduce) > 0 && !opt.FirstOnly)
 	c.phased = c.stepped && h.Columns&event.PhaseCols == event.PhaseCols
 	return c
 }
 
-// Add observes a batch. It never fails: what goes wrong is the error of Close.
+// Add observes a batch. It always returns nil; Close returns the first error.
 func (c *Watch) Add(b *event.Batch) error {
 	if c.err == nil {
 		c.err = c.add(b)
@@ -170,13 +166,13 @@ func (c *Watch) Add(b *event.Batch) error {
 	return nil
 }
 
-// Close returns the report of all rows.
+// Close returns the report of all rows, and releases the store.
 func (c *Watch) Close() (*Report, error) {
 	defer c.store.Close()
 	return c.finish()
 }
 
-// finish is Close for a store that goes on to be used.
+// finish is Close without releasing the store.
 func (c *Watch) finish() (*Report, error) {
 	if c.err != nil {
 		return nil, c.err
@@ -218,8 +214,8 @@ func (c *Watch) add(b *event.Batch) error {
 	})
 }
 
-// rank returns the rank with the given number. A rank whose rows came long ago is
-// complete: its threads and launches are forgotten.
+// rank returns the rank with the given number. Ranks without a row among the last
+// event.MaxBatchRows are sealed.
 func (c *Watch) rank(id int32) *rank {
 	if c.cur != nil && c.cur.id == id {
 		return c.cur

@@ -14,20 +14,19 @@ type gpu struct {
 	streams []*stream
 	stream  *stream // of the last row
 
-	collectives *collective.Log // and what waits in them depend on; nil where nobody asks
-	step        int             // of the last of them
+	collectives *collective.Log // with what explains waits in them; nil if not needed
+	step        int             // of the last collective
 }
 
-// activity is a row of the GPU.
+// activity is a row of a GPU.
 type activity struct {
 	idle.Activity
 	class  event.Class // -1: none
-	launch *launch     // nil where it is not known
+	launch *launch     // nil if unknown
 }
 
-// addGPU observes a kernel, a whole-graph row, a copy or a memset.
-// Copies count as activity under BusyAll only, but a replay's are evidence that it was
-// recorded. What one row adds is the step's, the window's and the GPU's.
+// addGPU observes a kernel, a whole-graph row, a copy or a memset. Copies and memsets count
+// as activity only with BusyAll, but those of a replay show that it was recorded.
 func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if class, ok := b.Class.Get(i); ok && (class == event.Pinned || class == event.Pageable) {
 		if l := r.calling.ring.find(b.Correlation.Values[i], b.LaunchStart.Values[i]); l != nil {
@@ -71,7 +70,7 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	r.addStream(r.gpu, stream, a)
 	if a.Kind == event.Kernel {
 		r.addSample(int32(stream), a)
-		if class := a.class; !class.IsCollective() { // one that the rank runs by itself
+		if class := a.class; !class.IsCollective() { // not a kernel shared with other ranks
 			if class < 0 || class > event.Other {
 				class = event.Other
 			}
@@ -83,7 +82,7 @@ func (r *rank) addBusy(stream int64, inStep bool, a *activity) {
 	}
 }
 
-// addReplay counts the replay that a row is of, at its first row.
+// addReplay counts the replay of a row, at its first row.
 func (r *rank) addReplay(a *activity) {
 	switch {
 	case a.Kind == event.Graph:

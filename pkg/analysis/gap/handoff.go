@@ -8,10 +8,10 @@ import (
 // maxTargets is how many causes the hand-off names.
 const maxTargets = 5
 
-// minCauseShare, 2 %: the share of the idle time from which on a cause is named.
+// minCauseShare, 2 %: the least share of the idle time of a cause that is named.
 const minCauseShare = 0.02
 
-// handoff makes the hand-off of a report.
+// handoff returns the hand-off of the report.
 func (r *Report) handoff() report.Handoff {
 	h := report.Handoff{TopIdleCauses: []report.IdleCause{}}
 	for _, c := range r.Idle.Causes {
@@ -32,7 +32,7 @@ func (r *Report) handoff() report.Handoff {
 	return h
 }
 
-// kernelLevel is what the report says of kernels, for the hand-off.
+// kernelLevel returns what the report says of kernels, for the hand-off.
 func (r *Report) kernelLevel() *report.KernelLevel {
 	k := &report.KernelLevel{GraphCoverage: r.Graph.Coverage, Capturable: []string{}}
 	for i := range r.Graph.Eager {
@@ -52,7 +52,7 @@ func (r *Report) kernelLevel() *report.KernelLevel {
 	return k
 }
 
-// onHost reports whether a cause of idle time is what a host thread does.
+// onHost reports whether a cause of idle time is something that a host thread does.
 func onHost(cause string) bool {
 	_, ok := bounds[cause]
 	return !ok

@@ -6,8 +6,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// addCall observes an API call. Calls without a thread count in totals only. A launch stays in the
-// ring until its kernel comes, by correlation.
+// addCall observes an API call. Calls without a thread count only in totals. Launches are
+// kept in the ring, by correlation, for the kernels to come.
 func (r *rank) addCall(b *event.Batch, i int) {
 	h := r.idle.Call(b, i)
 	switch h.Class {
@@ -49,8 +49,8 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	}
 }
 
-// blocking, 20 us: an asynchronous copy that takes as long blocks. Queuing one takes 3 to 10 us
-// (testdata/h100).
+// blocking, 20 us: an asynchronous copy that takes this long blocks. Queuing one takes 3 to
+// 10 us (testdata/h100).
 const blocking = 20_000
 
 // addRange observes an NVTX range.

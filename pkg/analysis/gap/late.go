@@ -10,11 +10,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// stragglerReport compares the ranks' collectives, nil where there is nothing to
-// compare.
-// Only ranks that share collectives can be compared: of several groups the one that
-// straggler.Find takes. Why is asked only where the same ranks are late all the time: causes of
-// lateness that goes round would be those of nobody.
+// stragglerReport compares the collectives of ranks. It returns nil if there is nothing to
+// compare. Only ranks that share collectives can be compared; with several groups,
+// straggler.Find chooses one. The cause is looked for only if the same ranks are always late:
+// if lateness rotates, there is no rank to explain.
 func (c *Watch) stragglerReport(views []*view) (*straggler.Report, error) {
 	var lanes []collective.Lane
 	var windows []straggler.Window
@@ -53,7 +52,7 @@ func (c *Watch) stragglerReport(views []*view) (*straggler.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		delete(host, "") // which is no operation
+		delete(host, "") // time outside of operations
 		times[k] = straggler.Times{Kernels: v.kernelTimes(), Operations: host, Idle: v.idleTimes()}
 	}
 	rep.Explain(late, times, c.source)
@@ -63,11 +62,11 @@ func (c *Watch) stragglerReport(views []*view) (*straggler.Report, error) {
 	return rep, nil
 }
 
-// maxSends is how often per step stages of a pipeline send to one another at most: what is
-// more may be an all-to-all.
+// maxSends is how often per step the stages of a pipeline send to one another at most. More
+// may be an all-to-all.
 const maxSends = 2
 
-// pipeline reports whether all that ranks have in common is what stages of a pipeline send.
+// pipeline reports whether the ranks share nothing but sends between pipeline stages.
 func (c *texts) pipeline(res *straggler.Result) bool {
 	n := 0
 	for _, name := range res.PerName {
@@ -78,8 +77,8 @@ func (c *texts) pipeline(res *straggler.Result) bool {
 	return n > 0 && n <= maxSends*res.Steps
 }
 
-// collectives returns the lane of the rank's lowest device that has collectives; ok is false
-// where none has.
+// collectives returns the lane of the rank's lowest device with collectives; ok is false if
+// there is none.
 func (v *view) collectives() (l collective.Lane, ok bool) {
 	device, log := int32(math.MaxInt32), (*collective.Log)(nil)
 	for _, d := range v.gpus {
@@ -94,11 +93,10 @@ func (v *view) collectives() (l collective.Lane, ok bool) {
 	return collective.NewLane(v.c.header, v.id, device, log, &v.walk.Steps, v.c.kernels.Text), true
 }
 
-// perStep is a time in ns per step of the window, in us.
+// perStep converts ns in the window to us per step.
 func (v *view) perStep(ns int64) float64 { return us(ns) / float64(max(1, v.steps)) }
 
-// kernelTimes returns the time per step of the kernels that the rank runs by itself, by
-// class, in us.
+// kernelTimes returns the time per step of kernels other than collectives, by class, in us.
 func (v *view) kernelTimes() map[string]float64 {
 	times := map[string]float64{}
 	for b := range v.eachBin() {
@@ -111,8 +109,9 @@ func (v *view) kernelTimes() map[string]float64 {
 	return times
 }
 
-// idleTimes returns the idle time per step of each cause, in us. What is untraced counts where
-// launches were recorded: the host was late then, whatever it did.
+// idleTimes returns the idle time per step of each cause, in us, without waits for the GPU
+// and tail. Untraced time counts if launches were recorded: then the host was late, whatever
+// it did.
 func (v *view) idleTimes() map[string]float64 {
 	times, started := map[string]float64{}, v.started()
 	launches := started.KernelLaunches+started.GraphLaunches > 0
@@ -125,5 +124,5 @@ func (v *view) idleTimes() map[string]float64 {
 	return times
 }
 
-// kernelTime is the time of kernels by class.
+// kernelTime is the time of kernels by class, in ns.
 type kernelTime [event.Other + 1]int64

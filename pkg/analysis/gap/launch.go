@@ -1,23 +1,23 @@
 package gap
 
-// ringSize is how many calls of a rank are remembered: many more than can wait
-// for the GPU at a time.
+// ringSize is how many launches of a rank are remembered: many more than can be pending on
+// its GPUs at once.
 const ringSize = 1 << 15
 
-// launch is a call that put work on a GPU.
+// launch is an API call that submitted work to a GPU.
 type launch struct {
 	correlation int64
 	start       int64
-	path        int32 // of ranges around the call
+	path        int32 // the ranges around the call
 	name        int32
 }
 
-// ring finds recent launches by their correlation, whose low bits are its place:
-// a process numbers its calls one after the other. It becomes as large as it must be for
-// each to have a place of its own, up to ringSize: few of many ranks have many calls.
+// ring finds recent launches by correlation. The low bits of a correlation are its slot,
+// because a process numbers its calls consecutively. On a collision the ring grows, up to
+// ringSize; with many ranks, few need that much.
 type ring struct{ slots []launch }
 
-// ringStart is the size of a ring with its first launch.
+// ringStart is the initial size of a ring.
 const ringStart = 1 << 8
 
 // newSlots returns slots without launches.
@@ -29,8 +29,8 @@ func newSlots(n int) []launch {
 	return slots
 }
 
-// add remembers a launch, of several with one correlation the first.
-// In a full ring the new one takes the place of an older one, which is not found any more.
+// add remembers a launch; the first one with a correlation counts. In a ring of full size the
+// launch may replace an older one, which then cannot be found.
 func (r *ring) add(correlation, start int64, path, name int32) {
 	if r.slots == nil {
 		r.slots = newSlots(ringStart)
@@ -45,12 +45,12 @@ func (r *ring) add(correlation, start int64, path, name int32) {
 	}
 }
 
-// slot returns the place of a correlation.
+// slot returns the slot of a correlation. The pointer is invalid after grow.
 func (r *ring) slot(correlation int64) *launch {
 	return &r.slots[correlation&int64(len(r.slots)-1)]
 }
 
-// grow makes the ring twice as large. What a pointer to a slot says is not up to date after.
+// grow doubles the size of the ring.
 func (r *ring) grow() {
 	old := r.slots
 	r.slots = newSlots(2 * len(old))
@@ -61,7 +61,8 @@ func (r *ring) grow() {
 	}
 }
 
-// find returns the launch that began at start, nil where it is not known.
+// find returns the launch with this correlation that began at start, nil if unknown. The
+// pointer is valid until the next add.
 func (r *ring) find(correlation, start int64) *launch {
 	if r.slots == nil {
 		return nil

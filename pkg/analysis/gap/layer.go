@@ -9,8 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// patternReport looks for the layer in the steps that were kept: in steady steps,
-// else in context steps, which run eagerly where replays hide their kernels.
+// patternReport looks for the layer in the kept steps: in steady steps, else in context
+// steps, which run eagerly and so have kernels even if replays were recorded as a whole.
 func (c *Watch) patternReport(views []*view) *layer.Report {
 	stepped := slices.ContainsFunc(views, func(v *view) bool { return v.walk.Steps.Len() > 0 })
 	for _, of := range []string{steadySteps, contextSteps} {
@@ -26,10 +26,10 @@ func (c *Watch) patternReport(views []*view) *layer.Report {
 	return nil
 }
 
-// The steps that are kept, in the order in which they are asked.
+// The kinds of kept steps, in the order of preference.
 const steadySteps, contextSteps = "steady steps", "context steps"
 
-// layerSentence names the group of the unit with the longest gaps, "" where there is none.
+// layerSentence describes the group of the unit with the longest gaps, "" if there is none.
 func layerSentence(p *layer.Report) string {
 	g := p.Largest()
 	if g == nil {
@@ -55,10 +55,9 @@ func b2n(b bool) int {
 	return 0
 }
 
-// keptSteps returns the kernels of the steps that were kept. Of segments that differ
-// in their requests those with the most count.
-// Steps of all ranks are one sample of the model: with the same requests they run the same
-// kernels.
+// keptSteps returns the kernels of the kept steps. Only segments with the largest number of
+// requests count. All ranks form one sample of the model, because with the same requests they
+// run the same kernels.
 func (c *Watch) keptSteps(views []*view, of string) [][]layer.Sampled {
 	var steps [][]layer.Sampled
 	gen := int64(-1)
@@ -79,8 +78,8 @@ func (c *Watch) keptSteps(views []*view, of string) [][]layer.Sampled {
 	return steps
 }
 
-// sampled returns the segments whose steps were kept: with the trace for window
-// still those of the benchmark.
+// sampled returns the kept steps of the benchmark segment, even with WindowTrace; of all
+// segments if there is no benchmark segment; and of the trace if no steps count.
 func (v *view) sampled() (all []*layers) {
 	for k := range v.layers {
 		if v.only < 0 || v.only == int32(k) {
@@ -93,7 +92,7 @@ func (v *view) sampled() (all []*layers) {
 	return all
 }
 
-// addSample observes a kernel of the rank's first GPU, for the layer.
+// addSample offers a kernel to the layer's sample, which is of the rank's first GPU.
 func (r *rank) addSample(stream int32, a *activity) {
 	if r.gpu != r.gpus[0] {
 		return

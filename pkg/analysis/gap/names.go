@@ -7,13 +7,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// names are names of idle's with what they say.
+// names adds facts to the names of package idle.
 type names struct {
 	*idle.Names
 	known []facts // by number
 }
 
-// facts are what a name says, and what was seen of it.
+// facts are derived from a name, or observed of it.
 type facts struct {
 	effect  cudaname.Effect // of a call
 	marker  bool            // a forward-step marker
@@ -21,7 +21,7 @@ type facts struct {
 	class   event.Class     // of a kernel, -1 for none
 }
 
-// of returns what is known of a name.
+// of returns the facts of a name. The pointer is valid until the next call.
 func (n *names) of(id int32) *facts {
 	for int(id) >= len(n.known) {
 		name := n.Text(int32(len(n.known)))

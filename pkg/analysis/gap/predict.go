@@ -6,9 +6,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Predict reads the stream to its end and says what would help, as whatif's table does, with a row for
-// each finding that brings something. Findings are those of Compute, and so is what they bring, but for
-// runs of which Compute replays a sample. The trace that was replayed is in the store.
+// Predict reads the stream to its end and returns whatif's table, with a row for each finding
+// that has a gain. Findings and gains are those of Compute, except that Compute replays only a
+// sample of a large run. The returned trace lives in the store, which must stay open.
 func Predict(src event.Source, store *spill.Store) (*replay.Report, *replay.Trace, error) {
 	c := newWatch(src.Header(), Options{FirstOnly: true, Top: -1}, store)
 	var all *replay.Report
@@ -22,7 +22,7 @@ func Predict(src event.Source, store *spill.Store) (*replay.Report, *replay.Trac
 	}
 	c.read(src)
 	rep, err := c.finish()
-	if err == nil && all == nil { // there are no facts to ask for
+	if err == nil && all == nil { // no facts, so nothing was replayed
 		all, err = c.trace.Table(nil)
 	}
 	if err != nil {

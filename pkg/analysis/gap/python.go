@@ -10,22 +10,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// PythonLine is a line of Python at which launching threads were while GPUs were idle, by
-// samples of Python functions. Those are taken by the clock, on a CPU and off it.
+// PythonLine is a line of Python that launching threads were on while GPUs were idle,
+// according to samples of Python functions. These are taken at fixed intervals, whether or
+// not a thread is on a CPU.
 type PythonLine struct {
-	Line    string  `json:"line"`    // the function, and in brackets its file without folder and the line
+	Line    string  `json:"line"`    // the function, with base name of the file and line number in parentheses
 	Us      float64 `json:"us"`      // idle time, over all GPUs: exact by cause, divided by samples
 	Share   float64 `json:"share"`   // of the idle time
-	Samples int64   `json:"samples"` // at it
+	Samples int64   `json:"samples"` // samples at this line
 
 	ns int64
 }
 
-// pythonLines lists the lines with samples, those with most idle time first; none where
-// there are too few samples to say anything.
+// pythonLines lists the lines with samples, those with the most idle time first. It returns
+// nil if there are fewer than minSamples. total is what shares are of, in us.
 //
-// Time is divided by cause and range only, not by why: to take a sample the profiler stops
-// the thread, which is then found waiting for the interpreter lock whatever it did before.
+// Time is divided within a cause and range, not within a why. To take a sample, the profiler
+// stops the thread, which then seems to wait for the interpreter lock whatever it did before.
 func (e *evidence) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
 	lines, samples := map[string]*PythonLine{}, int64(0)
 	for _, f := range e.whole(strata) {
@@ -54,9 +55,8 @@ func (e *evidence) pythonLines(total float64, strata map[stratum]*found) (list [
 	return list
 }
 
-// whole adds up the strata that have samples of Python functions, not divided by why.
-// The profiler stops a thread to sample its Python stack, so that samples lie where threads
-// are off their CPU more often than they should: why says nothing of them.
+// whole adds up strata over whys, and returns those with samples of Python functions. Time
+// that was never divided by why is left out.
 func (e *evidence) whole(strata map[stratum]*found) map[stratum]*found {
 	parts := map[stratum]*found{}
 	for of, f := range strata {
@@ -80,7 +80,7 @@ func (e *evidence) whole(strata map[stratum]*found) map[stratum]*found {
 	return parts
 }
 
-// pythonTable lists the lines of Python.
+// pythonTable shows the lines of Python.
 func (i *Idle) pythonTable(s *report.Section) {
 	if len(i.Python) == 0 {
 		return

@@ -14,8 +14,7 @@ const (
 	none  = idle.NoTime
 )
 
-// rank is what is known of one rank after the rows so far. It is a
-// step.Accumulator.
+// rank is the state of one rank after the rows so far. It is a step.Accumulator.
 type rank struct {
 	c       *Watch
 	id      int32
@@ -24,40 +23,41 @@ type rank struct {
 
 	walk *step.Walker
 	idle *idle.Rank
-	at   step.Slice // the slice under way
+	at   step.Slice // the current slice
 
 	binned
-	began int64 // of the segment under way: when
+	began int64 // start of the current segment, ns
 
-	activity activity // of the row under way
+	activity activity // the current GPU row
 
 	gpus    []*gpu
 	gpu     *gpu // of the last GPU row
 	calling calling
-	waits   [step.RequestWays]step.Spells // of launching threads for requests, where ranks may follow one
+	waits   [step.RequestWays]step.Spells // of launching threads for requests, if Watch.canFollow
 
-	layers []layers // as walk.Segments
+	layers []layers // by segment, as walk.Segments
 	whole  layers   // of a trace without steps
-	marked bool     // sample has a mark, of what is pending
+	marked bool     // sample has a mark where pending kernels begin
 	sample layer.Recorder
 }
 
-// calling is what threads launched.
+// calling is the state of the calling threads and their launches.
 type calling struct {
 	threads []caller
 	ring    ring
 	replays event.Replays
 }
 
-// caller is a thread.
+// caller is a thread that makes calls.
 type caller struct {
 	step.Requester
-	launches bool  // it has launched something
-	called   int64 // until when it is in a call
-	outer    int32 // its last range that no other is around, plus 1
+	launches bool  // it has launched a kernel or graph
+	called   int64 // end of its API calls so far, ns
+	outer    int32 // name of its last outermost range plus 1, 0 for none
 }
 
-// thread returns a thread by its number.
+// thread returns a thread by its number in package idle. The pointer is valid until the next
+// call.
 func (r *rank) thread(n int) *caller {
 	for n >= len(r.calling.threads) {
 		r.calling.threads = append(r.calling.threads, caller{})
@@ -65,15 +65,14 @@ func (r *rank) thread(n int) *caller {
 	return &r.calling.threads[n]
 }
 
-// layers are steps that are kept to look for the layer: those without context requests, and those
-// with.
+// layers holds the steps of a segment that are kept to look for the layer: without context
+// requests (steady) and with.
 type layers struct{ steady, context layer.Keeper }
 
-// newRank begins a rank, when its first row comes.
-// What only a comparison of ranks asks for, or an answer per step, is not kept without.
+// newRank returns the state of a rank before its first row.
 func newRank(c *Watch, id int32) *rank {
 	r := &rank{c: c, id: id}
-	for k := range 4 { // the bins of no step, see binOf
+	for k := range 4 { // the bins outside of steps, see binOf
 		r.bins = append(r.bins, &bin{scope: scope{int32(outside - k>>1), noPhase, k&1 == 1}})
 	}
 	r.idle = idle.NewRank(c.sites, idle.Options{
@@ -84,10 +83,10 @@ func newRank(c *Watch, id int32) *rank {
 	return r
 }
 
-// maxStates is how many states of a rank's threads are kept, 0 for what idle keeps.
+// maxStates is how many states of a rank's threads are kept, 0 for the default of package idle.
 var maxStates = 0 // changed by tests only
 
-// Begin begins a slice.
+// Begin begins slice s.
 func (r *rank) Begin(s step.Slice) {
 	r.at = s
 	of := scope{outside, noPhase, s.Trace}
@@ -106,7 +105,7 @@ func (r *rank) Begin(s step.Slice) {
 	r.slices = append(r.slices[:k], slice)
 }
 
-// End ends a slice at t.
+// End ends slice s at t.
 func (r *rank) End(s step.Slice, t int64) {
 	if s.Start > none && t < never {
 		r.now.ns += t - s.Start
@@ -114,7 +113,7 @@ func (r *rank) End(s step.Slice, t int64) {
 	if s.Unrecorded {
 		r.idle.Pause(s.Start, t)
 		for _, d := range r.gpus {
-			for _, s := range d.streams { // no gap reaches over that
+			for _, s := range d.streams { // no gap spans time that was not recorded
 				s.end = none
 			}
 		}
@@ -126,14 +125,14 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	s := r.walk.Steps.Last()
 	if int(s.Segment) == len(r.layers) {
 		r.layers = append(r.layers, layers{})
-		r.began = s.Start // what was before it explains no wait in it
+		r.began = s.Start // earlier idle time explains no wait in it
 		for _, d := range r.gpus {
 			if d.collectives != nil {
 				d.collectives.Segment(s.Start)
 			}
 		}
 	}
-	if k == 0 { // what was launched before counts for no step
+	if k == 0 { // nothing before the first step is pending
 		r.marked = false
 	}
 	r.idle.Step(s.Start, s.End)
@@ -145,8 +144,8 @@ func (r *rank) Step(_ *event.Batch, _, k int) {
 	}
 }
 
-// EndStep ends step k. What was pending since it began is its own, of the time between segments, or
-// of nothing, as owner says.
+// EndStep ends step k. owner says whether what was pending since it began belongs to the
+// step, to the time between segments, or to neither.
 func (r *rank) EndStep(k int, owner step.Owner) {
 	s := r.walk.Steps.Last()
 	of := scope{segment: outside, phase: noPhase}
@@ -164,16 +163,16 @@ func (r *rank) EndStep(k int, owner step.Owner) {
 	r.sample.End()
 }
 
-// dropPending forgets what was collected for the open step after its segment.
+// dropPending drops pending kernels from the sample of the open step.
 func (r *rank) dropPending() {
 	if r.marked {
 		r.sample.Drop()
 	}
 }
 
-// Rows observes rows i to j, which are in order of start. Kinds that are not named here are
-// ignored: what a later version of the stream adds passes by. What is kept of host threads is
-// bounded once for all of the rows, not for each: a walker hands over at most a batch.
+// Rows observes rows i to j-1, which are in order of start. Other kinds of rows are ignored,
+// so that later versions of the stream may add some. The state of host threads is bounded once
+// per call, not per row: a walker passes at most a batch.
 func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds := b.Kind.Values[:j]
 	for ; i < j; i++ {
@@ -200,8 +199,8 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	r.idle.Bound()
 }
 
-// seal observes the end of the rank's rows, of which only a window row may follow,
-// and lets go of what only they needed.
+// seal ends the rank's rows, of which only a window row may follow, and releases what only
+// rows need.
 func (r *rank) seal() {
 	if r.sealed {
 		return
@@ -218,9 +217,9 @@ func (r *rank) seal() {
 		}
 	}
 	r.calling = calling{}
-	r.activity = activity{}           // which points into the ring
-	r.slices = slices.Clone(r.slices) // without the room that they had to grow
+	r.activity = activity{}           // it points into the ring
+	r.slices = slices.Clone(r.slices) // release spare capacity
 }
 
-// counting reports whether what starts now may be in a window.
+// counting reports whether rows that start in the current slice may be in a window.
 func (r *rank) counting() bool { return r.at.Place != step.Outside || r.at.Trace }

@@ -10,8 +10,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// record is the command that records what host threads do, "" where that takes another profiler
-// than the one that recorded.
+// record returns the command that records what host threads do, "" if the profiler that made
+// this recording cannot.
 func (c *Watch) record() string {
 	if c.header.Platform() == event.AMD {
 		return report.ROCm
@@ -22,8 +22,8 @@ func (c *Watch) record() string {
 	return report.CaptureCommand(report.CaptureOptions{Host: true})
 }
 
-// nameless reports whether the largest part of the idle time is in nothing but a forward step, or
-// in nothing at all.
+// nameless reports whether the largest cause of idle time is a mere forward-step range, or
+// code without a range.
 func (i *Idle) nameless(c *Watch) bool {
 	if len(i.Causes) == 0 {
 		return false
@@ -32,13 +32,14 @@ func (i *Idle) nameless(c *Watch) bool {
 	if !host {
 		return cause == idle.Untraced.String()
 	}
-	// Digits of names are folded; the first step, which is none, has no step's class.
+	// Parse the name, too, with a digit for folded ones: the first step is not classified as a
+	// marker.
 	_, step := marker.Parse(strings.ReplaceAll(cause, "#", "0"))
 	return step || c.isMarker(cause)
 }
 
-// unrecorded says what is not known of host threads on which GPUs waited; bare says that
-// none of the samples of them has a stack.
+// unrecorded lists what the recording lacks about host threads that GPUs waited for. bare
+// reports that none of their samples has a stack.
 func (c *Watch) unrecorded(views []*view, bare bool) []idle.Missing {
 	var ranks []int32
 	for _, v := range views {
@@ -65,6 +66,6 @@ func (c *Watch) unrecorded(views []*view, bare bool) []idle.Missing {
 	return missing
 }
 
-// byNsys reports whether nsys made the recording, as far as is known: what it records more is no
-// option of other profilers.
+// byNsys reports whether nsys made the recording, or may have: its options do not apply to
+// other profilers.
 func (c *Watch) byNsys() bool { return slices.Contains([]string{"", "nsys"}, c.header.Source()) }

@@ -10,11 +10,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// maxSeries is how many causes are told apart over time.
+// maxSeries is how many causes are shown over time; the rest is one series.
 const maxSeries = 8
 
-// seriesReport adds the steps that count up by time and by rank, idle time by the causes
-// that are shown and all others; nil where there are no steps.
+// seriesReport sums up the steps that count by time and by rank, with idle time by the
+// largest causes and all others. It returns nil without steps.
 func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 	var shown []string
 	for _, cause := range causes[:min(maxSeries, len(causes))] {
@@ -30,7 +30,7 @@ func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 		return nil
 	}
 	b := timeline.NewBuilder(first, last, min(maxSeries+1, len(causes)))
-	known := map[idle.Key]int{} // which part of the idle time a key belongs to
+	known := map[idle.Key]int{} // index of the series that a key belongs to
 	for _, v := range views {
 		gpus := float64(max(len(v.gpus), 1))
 		r := b.Rank(v.id, v.from, int(v.steps))
@@ -58,7 +58,7 @@ func (c *Watch) seriesReport(views []*view, causes []Cause) *timeline.Series {
 	return b.Close()
 }
 
-// seriesFigures draws the steps over time and the ranks.
+// seriesFigures draws the steps over time, and by rank.
 func (rep *Report) seriesFigures(s *report.Section) {
 	if rep.Series == nil {
 		return

@@ -10,7 +10,7 @@ import (
 // TableVersion is the version of the schemas of the tables.
 const TableVersion = 1
 
-// Table returns one of Reports as a table.
+// Table returns one of Reports as a table; an unknown name is an error.
 func (rep *Report) Table(part string) (*table.Table, error) {
 	tables := map[string]func() *table.Table{
 		"idle": rep.idleTable, "gaps": rep.gapTable, "graph": rep.graphTable, "pattern": rep.patternTable, "straggler": rep.stragglerTable,
@@ -21,8 +21,8 @@ func (rep *Report) Table(part string) (*table.Table, error) {
 	return tables[part](), nil
 }
 
-// idleTable has a row for each cause in the window (scope "window"), in the steps
-// of each phase (the phase), and in each step ("step"), and one for each site of a
+// idleTable has a row for each cause in the window (scope "window"), in the steps of each
+// phase (scope is the phase), and in each step ("step"). It also has a row for each site of a
 // cause in the window ("site").
 func (rep *Report) idleTable() *table.Table {
 	t := table.New("idle_rows", TableVersion, table.Fields("scope text, rank int, step int, cause text, ns int, us float, share float, us_per_step float, path text, source text, "+
@@ -69,8 +69,8 @@ func (rep *Report) gapTable() *table.Table {
 	return t
 }
 
-// graphTable has a row for each total, each rank whose recording is partial, and
-// each kernel that was launched by itself.
+// graphTable has a row for each total, each rank with a partial recording, and each kernel
+// that was launched one by one.
 func (rep *Report) graphTable() *table.Table {
 	g := &rep.Graph
 	t := table.New("graph_rows", TableVersion, table.Fields("kind text, name text, rank int, count int, share float, class text, range text, path text, us float, per_step float, "+
@@ -114,8 +114,8 @@ func (rep *Report) patternTable() *table.Table {
 	return t
 }
 
-// stragglerTable has a row for each rank, and for what the straggler spends more on
-// than the others.
+// stragglerTable has a row for each rank, and one for each thing that the straggler spends
+// more time on than the others.
 func (rep *Report) stragglerTable() *table.Table {
 	t := table.New("straggler_rows", TableVersion, table.Fields("kind text, rank int, straggler bool, share_of_steps float, late_us_per_step float, wait_us_per_step float, "+
 		"transfer_us_per_step float, offset_us float, name text, us_per_step float, others_us_per_step float, "+

@@ -10,8 +10,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// lineIn returns the line of Python at which most idle time of a cause is, nil where too few
-// samples say so.
+// lineIn returns the line of Python with the most idle time of a cause, nil if there are too
+// few samples.
 func (e *evidence) lineIn(cause string) *PythonLine {
 	of := map[stratum]*found{}
 	for s, f := range e.strata {
@@ -25,8 +25,8 @@ func (e *evidence) lineIn(cause string) *PythonLine {
 	return nil
 }
 
-// targetOf is what a finding is about, for the hand-off: a function where that is known, else a
-// range, a call, or what threads wait for; "" for too little load, which is no target.
+// targetOf returns what a finding is about, for the hand-off: a function if known, else a
+// range, a call, or what threads wait for. It returns "" for low load, which is no target.
 func targetOf(f *findings.Finding) string {
 	if f == nil || f.Pattern == lowLoad {
 		return ""
@@ -34,11 +34,11 @@ func targetOf(f *findings.Finding) string {
 	return cmp.Or(text(f.Source), findings.Innermost(text(f.Path)), text(f.Site), f.Target)
 }
 
-// lowLoad is the pattern of waiting for requests.
+// lowLoad is the pattern of GPUs that wait for requests.
 const lowLoad = "LOW_LOAD"
 
-// bounds say of causes of idle time that are no host thread's what bounds the steps there, and how
-// to go on.
+// bounds says, for each cause of idle time that is not on the host, what bounds the steps and
+// what to do next.
 var bounds = map[string][2]string{
 	idle.Graph.String():    {"between kernels of one graph replay", "'gaps --report pattern' shows before which kernels: fuse those, or let them overlap (programmatic dependent launch)"},
 	idle.Queued.String():   {"between launch and start: what a GPU needs between kernels, or waits for another stream, a copy or an event", "'gaps --report gaps' shows before which kernels"},
@@ -46,7 +46,7 @@ var bounds = map[string][2]string{
 	idle.Untraced.String(): {"before work whose launching call was not recorded", "record CUDA calls, of all threads and processes"},
 }
 
-// bound says what bounds the steps where there is no host operation to begin with.
+// bound says what bounds the steps if there is no host operation to begin with.
 func (i *Idle) bound() string {
 	var parts, next []string
 	host := 0.0

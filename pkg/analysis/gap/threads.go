@@ -11,40 +11,41 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// noRank is the number of processes without a GPU.
+// noRank is the rank of threads of processes without a GPU.
 const noRank = -1
 
-// threadWatch observes what threads of a run do as a whole, whether a GPU waits for them or not:
-// which has a whole core's work to do, and which spins.
+// threadWatch observes threads over the whole run, whether or not a GPU waits for them, to
+// find those that keep a whole core busy and those that spin.
 //
-// It reads rows of the kinds run, os and api in the order of their start within a process, keeps a
-// few numbers of each thread, and in a store the runs of all threads, for what they do while
-// launching threads wait (company.go).
+// It reads rows of the kinds run, os and api, in order of start within a process, and keeps a
+// few numbers per thread. The runs of all threads go to a store: company.go finds out which
+// threads ran while launching threads waited.
 type threadWatch struct {
 	header  *event.Header
-	spans   map[int32]stat.Span // that count, by rank
+	spans   map[int32]stat.Span // time that counts, by rank
 	threads map[who]*watchedThread
-	list    []who      // by the number of the thread
-	runs    *spill.Log // on known CPUs, by that number
+	list    []who      // by thread number
+	runs    *spill.Log // runs on known CPUs, by thread number
 	last    *watchedThread
 	lastWho who
-	asks    [2]event.Memo[bool] // whether calls of a name ask whether there is something, and come back: of the system, of CUDA
+	asks    [2]event.Memo[bool] // whether calls of a name poll: OS calls [0], CUDA calls [1]
 }
 
-// watchedThread is what is known of one.
+// watchedThread is the state of a thread. Times are in ns.
 type watchedThread struct {
-	counted  stat.Span // what counts
+	counted  stat.Span // time that counts
 	number   int64
 	ran      int64
-	run      stat.Span // the last on a CPU
-	poll     stat.Span // the last call that asks whether there is something, and comes back
+	run      stat.Span // the last run on a CPU
+	poll     stat.Span // the last polling call
 	polled   int64
-	polls    map[string]int64 // time in these, by name
+	polls    map[string]int64 // time on a CPU in polling calls, by name
 	pollName string
 	launches bool
 }
 
-// newThreadWatch begins to watch a run. It watches nothing where the recording has no runs of threads.
+// newThreadWatch returns a threadWatch that keeps runs in store. It ignores all rows if the
+// recording has no runs of threads.
 func newThreadWatch(h *event.Header, store *spill.Store) *threadWatch {
 	return &threadWatch{header: h, spans: map[int32]stat.Span{}, threads: map[who]*watchedThread{}, runs: store.NewLog(3, 0)}
 }
@@ -93,7 +94,7 @@ func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
 		rank = r
 	}
 	of := who{rank, id}
-	if w.last != nil && w.lastWho == of { // Fast path: rows of a thread come together.
+	if w.last != nil && w.lastWho == of { // Fast path: the rows of a thread tend to come together.
 		return w.last
 	}
 	t := w.threads[of]
@@ -111,7 +112,7 @@ func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
 	return t
 }
 
-// on observes that the thread is on a CPU.
+// on observes a run on a CPU.
 func (t *watchedThread) on(at stat.Span) {
 	at.From = max(at.From, t.run.To)
 	if at.Len() == 0 {
@@ -122,7 +123,7 @@ func (t *watchedThread) on(at stat.Span) {
 	t.asked(at, t.poll)
 }
 
-// in observes a call, of row i; polls reports whether it is one that asks and comes back, where it is on a CPU.
+// in observes a call, of row i; polls says whether it is a polling call.
 func (t *watchedThread) in(at stat.Span, b *event.Batch, i int, polls bool) {
 	if polls {
 		at.From = max(at.From, t.poll.To)
@@ -131,7 +132,7 @@ func (t *watchedThread) in(at stat.Span, b *event.Batch, i int, polls bool) {
 	}
 }
 
-// asked adds the time that the thread was on a CPU in a call that asks.
+// asked adds the time that a run and a polling call have in common.
 func (t *watchedThread) asked(run, poll stat.Span) {
 	if ns := run.Clip(poll).Len(); ns > 0 {
 		t.polled += ns
@@ -139,20 +140,20 @@ func (t *watchedThread) asked(run, poll stat.Span) {
 	}
 }
 
-// busyThread is a thread that runs nearly all the time, or asks and comes back.
+// busyThread is a thread that is on a CPU nearly all the time, or polls.
 type busyThread struct {
 	who
-	Share    float64 // of the run, on a CPU
-	Call     string  // that it asks with most, "" for none
-	Asking   float64 // share of the run in calls that ask
+	Share    float64 // of the time that counts, on a CPU
+	Call     string  // polling call with the most time, "" for none
+	Asking   float64 // share of the time that counts, on a CPU in polling calls
 	Launches bool
 }
 
-// spins reports whether it asks for most of the time.
+// spins reports whether the thread polls for most of the time.
 func (b *busyThread) spins() bool { return b.Asking >= spinning }
 
-// busy returns, of runs with GPU work, the threads that spin, and those beside the launching ones that have a core's
-// work, the busiest first.
+// busy returns the threads that spin, and those that keep a core busy without launching
+// anything, the busiest first. It returns none for runs without GPU work.
 func (w *threadWatch) busy() (all []busyThread) {
 	for of, t := range w.threads {
 		in := t.counted
@@ -176,8 +177,9 @@ func (w *threadWatch) busy() (all []busyThread) {
 	return all
 }
 
-// stat.Span is that of the GPU work of a rank's report, of all reports for noRank: before it engines
-// load and compile, which keeps threads busy. Without any work it is all time.
+// span returns the time from the first to the last GPU work in the report of a rank, or in
+// all reports for noRank. Before that, engines load and compile, which keeps threads busy.
+// Without GPU work it is all time.
 func (w *threadWatch) span(rank int32) stat.Span {
 	all := stat.Span{From: math.MaxInt64, To: math.MinInt64}
 	for i := range w.header.Reports {

@@ -10,18 +10,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// view is a rank in its window.
+// view is a rank seen through its window.
 type view struct {
 	*rank
-	end      int64   // of the window: what is idle until then is tail
-	from, to int     // the steps that count
-	steps    int64   // how many these are
-	only     int32   // the segment that they are of, -1: all
+	end      int64   // end of the window, ns: idle time up to it is tail
+	from, to int     // the steps that count, to exclusive
+	steps    int64   // to - from
+	only     int32   // the segment of these steps, -1 for all
 	total    []total // the idle time in the window
 }
 
-// views returns the ranks that have a window, in order.
-// Without a benchmark segment all of a rank's segments count, with the time between them.
+// views returns the ranks that have a window, in order. If a rank has no benchmark segment,
+// all of its segments count, and the time between them.
 func (c *Watch) views() []*view {
 	var all []*view
 	for _, r := range c.ranks {
@@ -43,7 +43,8 @@ func (c *Watch) views() []*view {
 	return all
 }
 
-// stepsEnd is the end of the segment whose steps count, or of the last one.
+// stepsEnd returns the end of the segment whose steps count, or of the last one, in ns;
+// never without segments.
 func (v *view) stepsEnd() int64 {
 	segments := v.walk.Segments
 	if v.only >= 0 {
@@ -55,7 +56,7 @@ func (v *view) stepsEnd() int64 {
 	return segments[len(segments)-1].End
 }
 
-// counted goes through the steps that count, with their indices.
+// counted iterates over the steps that count, with their indices.
 func (v *view) counted() iter.Seq2[int, step.Step] { return v.walk.Steps.Between(v.from, v.to) }
 
 // inWindow reports whether step k counts.
@@ -75,7 +76,7 @@ func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s
 // hasSlice reports whether the window holds a slice.
 func (v *view) hasSlice(k int) bool { return v.has(&v.bins[v.slices[k].bin].scope) }
 
-// eachBin goes through what was measured in the window.
+// eachBin iterates over the bins in the window.
 func (v *view) eachBin() iter.Seq[*bin] {
 	return func(yield func(*bin) bool) {
 		for _, b := range v.bins {
@@ -86,7 +87,7 @@ func (v *view) eachBin() iter.Seq[*bin] {
 	}
 }
 
-// total is the idle time of a phase with a key.
+// total is the idle time with one key in one phase; inter is set for that between steps.
 type total struct {
 	phase event.Phase
 	key   idle.Key
@@ -94,7 +95,8 @@ type total struct {
 	ns    int64
 }
 
-// totals adds up the idle time in some scopes, for windows that end at a time.
+// totals adds up the idle time in the scopes that has accepts, in a window that ends at end.
+// The order is random.
 func (v *view) totals(end int64, has func(*scope) bool) (all []total) {
 	sums := map[total]int64{}
 	v.idle.Each(end, func(s idle.Sample) {
@@ -109,8 +111,8 @@ func (v *view) totals(end int64, has func(*scope) bool) (all []total) {
 	return all
 }
 
-// eachStepSample calls f with the idle time in the periods of the steps that count,
-// by step; without sites.
+// eachStepSample calls f with the idle time in the periods of the steps that count, by step k
+// and key without site. f must not keep s.
 func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 	v.idle.Each(v.stepsEnd(), func(s idle.Sample) {
 		if k := v.slices[s.Slice].step; k >= 0 && v.inWindow(k) {
@@ -120,7 +122,7 @@ func (v *view) eachStepSample(f func(k int32, s *idle.Sample)) {
 	})
 }
 
-// started returns what started in the window.
+// started counts what started in the window.
 func (v *view) started() (n Counts) {
 	for b := range v.eachBin() {
 		n.Add(&b.started)

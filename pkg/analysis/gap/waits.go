@@ -12,20 +12,22 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Waits is the time that GPUs wait in collectives for a rank that is late. They are busy then and
-// do no work, so that it is no part of the idle time.
+// Waits is the time that GPUs wait in collectives for a late rank. A waiting GPU is busy but
+// does no work, so the time is not part of the idle time.
 type Waits struct {
 	TotalUs   float64  `json:"total_us"`    // in the steps that count, over all GPUs
 	Share     float64  `json:"share"`       // of the window
 	UsPerStep *float64 `json:"us_per_step"` // per rank-step, null without steps
-	// Estimated tells that not all GPUs were recorded that run collectives together.
+	// Estimated is set if some GPUs that take part in the collectives were not recorded.
 	Estimated bool `json:"estimated"`
-	// Causes add up to TotalUs, the largest first, by what the late rank was idle for: a cause of idle time,
-	// collective.ImbalanceName where its own kernels took longer, or collective.UnknownName.
+	// Causes divide TotalUs by what the late rank was idle for, the largest first: a cause of
+	// idle time, collective.ImbalanceName if its own kernels took longer, or
+	// collective.UnknownName.
 	Causes []Part `json:"causes"`
 }
 
-// sinceLast observes an activity of a GPU for what waits in collectives are due to.
+// sinceLast logs an activity of a GPU, and the idle time before it, to explain waits in
+// collectives.
 func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	if d.collectives == nil {
 		d.collectives = collective.NewLog(r.c.store)
@@ -39,8 +41,9 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	case a.Kind != event.Kernel || !a.class.IsCollective():
 		d.collectives.Work(a.Start, a.End)
 	case inStep && r.walk.Steps.Len() > 0:
-		// It is of the step in which it was launched, where steps are ranges of the host, and else of that in
-		// which it runs (where hosts run ahead, that differs from rank to rank), and of none before the last's.
+		// The collective belongs to the step that launched it if steps are host ranges, else to
+		// the step in which it runs: where hosts run ahead, the latter differs from rank to rank.
+		// Its step is never before that of the previous collective.
 		k := r.walk.Steps.Len() - 1
 		if r.c.method == step.NVTX && a.LaunchStart != none {
 			for k > 0 && r.walk.Steps.At(k).Start > a.LaunchStart {
@@ -54,29 +57,29 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 	}
 }
 
-// waiting is how long the GPU of a rank waits in collectives, by step, ns.
+// waiting holds how long the GPU of a rank waits in collectives, by step, in ns.
 type waiting struct {
 	*view
 	steps []int64
 	near  step.Cursor
-	known bool // it has collectives that others have, too
+	known bool // it shares collectives with others, or has an estimate
 }
 
-// waitSums is how long GPUs wait in collectives. Of a rank of several GPUs only one is compared, and
-// nothing is known.
+// waitSums holds how long GPUs wait in collectives. The waits of ranks with several GPUs are
+// unknown, because only one GPU per rank is compared.
 type waitSums struct {
-	ranks []*waiting         // by lane, nil of those of which nothing is known
+	ranks []*waiting         // by lane, nil if unknown
 	parts map[waitPart]int64 // in the window, ns
 }
 
-// waitPart is what a part of the waits is told by.
+// waitPart identifies a part of the waits.
 type waitPart struct {
 	rank  int32
 	phase event.Phase
 	key   collective.Key
 }
 
-// newWaits returns those of lanes, each of a rank, of which nothing was seen.
+// newWaits returns empty sums for lanes, one per rank.
 func newWaits(of []*view) *waitSums {
 	w := &waitSums{ranks: make([]*waiting, len(of)), parts: map[waitPart]int64{}}
 	for k, v := range of {
@@ -87,7 +90,7 @@ func newWaits(of []*view) *waitSums {
 	return w
 }
 
-// meeting observes a collective.
+// meeting adds the waits in one collective.
 func (w *waitSums) meeting(ev *collective.Meeting) {
 	for i := range ev.Members {
 		m := &ev.Members[i]
@@ -98,7 +101,7 @@ func (w *waitSums) meeting(ev *collective.Meeting) {
 	}
 }
 
-// of returns the waits of a rank by step, nil where they are not known.
+// of returns the waits of a rank by step, in ns, nil if unknown. w may be nil.
 func (w *waitSums) of(rank int32) []int64 {
 	if w == nil {
 		return nil
@@ -111,8 +114,8 @@ func (w *waitSums) of(rank int32) []int64 {
 	return nil
 }
 
-// add adds a wait to the steps in whose periods it lies, and its parts to those of the window. They
-// lie one after the other.
+// add adds the parts of a wait, which follow one another in time, to the steps in whose
+// periods they lie. It adds them to parts, too, if the window holds the step.
 func (w *waiting) add(m *collective.Member, parts map[waitPart]int64) {
 	t := m.At
 	for _, p := range m.Parts {
@@ -127,8 +130,8 @@ func (w *waiting) add(m *collective.Member, parts map[waitPart]int64) {
 	}
 }
 
-// report lists waits by cause, nil where those of any rank are not known: rows of whole graphs
-// hide collectives.
+// report lists waits by cause. It returns nil if the waits of any rank are unknown, or if
+// whole-graph rows hide collectives.
 func (w *waitSums) report(rep *Report, c *texts, estimated bool) *Waits {
 	unknown := func(one *waiting) bool { return one == nil || !one.known }
 	if w == nil || rep.Graph.Whole > 0 || slices.ContainsFunc(w.ranks, unknown) {
@@ -154,7 +157,7 @@ func (w *waitSums) report(rep *Report, c *texts, estimated bool) *Waits {
 	return all
 }
 
-// waitCause names what a part of the waits is due to.
+// waitCause returns the name of what caused a part of the waits.
 func (c *texts) waitCause(k collective.Key) string {
 	switch k {
 	case collective.Imbalance:
@@ -165,7 +168,7 @@ func (c *texts) waitCause(k collective.Key) string {
 	return c.sites.CauseName(idle.Key(k))
 }
 
-// text says how long GPUs wait in collectives, "" where that is not worth a word.
+// text says how long GPUs wait in collectives, "" if that is negligible. w may be nil.
 func (w *Waits) text() string {
 	if w == nil || w.Share < negligible {
 		return ""
@@ -177,7 +180,7 @@ func (w *Waits) text() string {
 	return text + "."
 }
 
-// table shows what GPUs wait in collectives for.
+// table shows the causes of waits in collectives, unless they are negligible.
 func (w *Waits) table(s *report.Section) {
 	if w.text() == "" {
 		return
