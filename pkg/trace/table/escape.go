@@ -8,10 +8,10 @@ import (
 	"unicode/utf16"
 )
 
-// Printable replaces what a terminal or a page would obey instead of showing it:
-// white space by a space each, everything else that is not printable (control and
-// format characters, among them those that turn the direction of writing, and broken
-// UTF-8) by a replacement character.
+// Printable makes a string safe to show: a terminal or a page would obey what it
+// replaces. Each white space becomes a space. Everything else that is not printable
+// becomes a replacement character: control and format characters, including those that
+// change the direction of writing, and broken UTF-8.
 func Printable(s string) string {
 	for i := 0; i < len(s); i++ { // Fast path: printable ASCII.
 		if s[i] < ' ' || s[i] > '~' {
@@ -29,9 +29,9 @@ func Printable(s string) string {
 	return s
 }
 
-// EscapeJSON escapes in a JSON text what Printable would replace: its strings have the same
-// values, and a terminal shows them as they are. ASCII control characters are escaped in any
-// JSON, but for DEL.
+// EscapeJSON escapes in JSON text what Printable would replace. The strings keep their
+// values, and a terminal shows them as they are. (Any JSON encoder escapes ASCII
+// control characters, except DEL.)
 func EscapeJSON(text []byte) []byte {
 	hidden := func(r rune) bool { return r > '~' && !unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, hidden) < 0 { // Fast path: nothing to escape.

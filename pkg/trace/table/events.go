@@ -2,10 +2,9 @@ package table
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// FromEvents returns the rows of b, which come after header h, as a table:
-// the columns of h in their order, enum columns as text, and after them the
-// columns that this program does not know as text. It
-// shares the memory of b where it can and is valid as long as b is.
+// FromEvents returns the rows of b, whose header is h, as a table: the columns of h in
+// order, enum columns as text, then the columns that this program does not know, as
+// text. The table shares the memory of b where it can and is valid as long as b is.
 func FromEvents(h *event.Header, b *event.Batch) *Table {
 	t := &Table{Schema: "events", Version: event.Version, rows: b.Len}
 	for c := range h.Columns.All() {
@@ -20,8 +19,8 @@ func FromEvents(h *event.Header, b *event.Batch) *Table {
 	return t
 }
 
-// eventColumn is column c of b: all null where the batch lacks it. Enum columns become
-// text, numbers of any width Int.
+// eventColumn returns column c of b, all null if the batch lacks it. Enum columns
+// become Text, numbers of any width Int.
 func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	f := event.Fields[c]
 	col := NewColumn(Field{f.Name, Int})
@@ -51,7 +50,7 @@ func eventColumn(h *event.Header, b *event.Batch, c event.Col) Column {
 	return col
 }
 
-// format returns the names of the first n codes; a null has "".
+// format returns the names of the first n codes, "" for null.
 func format(src *event.Ints[int32], names []string, n int) (all event.Strings) {
 	for i := range n {
 		if v, ok := src.Get(i); ok {
@@ -63,7 +62,7 @@ func format(src *event.Ints[int32], names []string, n int) (all event.Strings) {
 	return all
 }
 
-// foreignColumn returns column k of those that this program does not know.
+// foreignColumn returns foreign column k of b as text, all null if the batch lacks it.
 func foreignColumn(name string, b *event.Batch, k int) Column {
 	col := NewColumn(Field{name, Text})
 	if k >= len(b.Foreign) {

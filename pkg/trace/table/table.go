@@ -19,9 +19,9 @@ type Type int
 
 // The types.
 const (
-	Text  Type = iota // plain UTF-8, escaped where it is shown
+	Text  Type = iota // UTF-8, escaped where it is shown
 	Int               // int64
-	Float             // float64; what is no number is null in JSON
+	Float             // float64; NaN and infinities are null in JSON
 	Bool              // true or false
 )
 
@@ -36,11 +36,11 @@ type Field struct {
 	Type Type   // of its values
 }
 
-// Fields reads columns as they are written in a line, each with its type:
+// Fields parses the columns of a table, each a name and a type:
 //
 //	name text, count int, share float, found bool
 //
-// A type that there is not is our own mistake.
+// An unknown type panics.
 func Fields(line string) (fields []Field) {
 	for column := range strings.SplitSeq(line, ",") {
 		name, typ, _ := strings.Cut(strings.TrimSpace(column), " ")
@@ -53,7 +53,7 @@ func Fields(line string) (fields []Field) {
 	return fields
 }
 
-// OrNull is a text for Append, null where it is empty.
+// OrNull returns a text for Append, nil (null) if it is empty.
 func OrNull(text string) any {
 	if text == "" {
 		return nil
@@ -61,14 +61,14 @@ func OrNull(text string) any {
 	return text
 }
 
-// Column is a column of a table. Its Values are one a row, those of a Bool 0 and 1 among
-// the Ints; a row that is null has a zero, or "".
+// Column is a column of a table, with one value per row. A Bool is 0 or 1 among the
+// Ints. A null row holds zero or "".
 type Column struct {
 	Field
-	Values event.Plain // of the type that holds those of the column's
+	Values event.Plain // of the plain type that holds the column's type
 }
 
-// plainTypes are what holds the values of each type.
+// plainTypes are the types that hold the values of each Type.
 var plainTypes = [...]event.PlainType{Text: event.PlainText, Int: event.PlainInt, Float: event.PlainFloat, Bool: event.PlainInt}
 
 // NewColumn returns a column without rows.
@@ -76,14 +76,15 @@ func NewColumn(f Field) Column {
 	return Column{f, event.Plain{Type: plainTypes[f.Type], Strings: event.Strings{Offsets: []int32{0}}}}
 }
 
-// Table is a number of rows as columns, all of the same length. Every column
-// may have nulls: missing is not zero.
+// Table holds rows as columns of equal length. Every column may have nulls: missing is
+// not zero.
 type Table struct {
-	// Schema names what the rows are, Version the version of that. No report in JSON has the
-	// name of rows: both have it, with the version, under the key "schema".
+	// Schema names what the rows are; Version is the schema's version. Rows and reports
+	// in JSON carry both under the key "schema", and no report shares its name with
+	// rows.
 	Schema  string
 	Version int
-	// Meta are further values about the whole table, by key.
+	// Meta has further values about the whole table.
 	Meta    map[string]string
 	Columns []Column // in the order of the table
 	rows    int
@@ -98,18 +99,18 @@ func New(schema string, version int, fields ...Field) *Table {
 	return t
 }
 
-// Name is the schema with its version: what a row says of itself as JSON.
+// Name returns the schema with its version, as rows in JSON state it.
 func (t *Table) Name() string { return fmt.Sprintf("%s/%d", t.Schema, t.Version) }
 
 // Len returns the number of rows.
 func (t *Table) Len() int { return t.rows }
 
-// SetLen says how many rows the columns hold, for who fills them directly.
+// SetLen sets the number of rows, for callers that fill columns directly.
 func (t *Table) SetLen(n int) { t.rows = n }
 
-// Append appends a row, a value for each column: of a kind of string, of signed whole
-// number, of floating point number or bool, a pointer to one of these (nil for null), or
-// nil for null.
+// Append appends a row with a value for each column, in order. A value is a string,
+// signed integer, float or bool, a pointer to one of these (nil for null), or nil for
+// null. It panics if their number or a type does not fit.
 func (t *Table) Append(values ...any) {
 	if len(values) != len(t.Columns) {
 		panic(fmt.Sprintf("BUG: %d values for the %d columns of table %s", len(values), len(t.Columns), t.Schema))
@@ -133,7 +134,8 @@ func (c *Column) append(row int, value any) {
 	c.Extend(row, one, 1)
 }
 
-// plain is one value of the column. One of another type than the column's is our own mistake.
+// plain returns one value as a column of its own. It panics if the type is not the
+// column's.
 func (c *Column) plain(v reflect.Value) *event.Plain {
 	one := &event.Plain{Type: c.Values.Type}
 	switch {
@@ -154,7 +156,8 @@ func (c *Column) plain(v reflect.Value) *event.Plain {
 	return one
 }
 
-// Extend appends n values, nulls where values is nil, to a column of so many rows.
+// Extend appends the first n values, or n nulls if values is nil, to a column of rows
+// rows.
 func (c *Column) Extend(rows int, values event.Foreign, n int) {
 	if n > 0 {
 		c.Values = *c.Values.Append(rows, values, 0, n).(*event.Plain)
@@ -164,8 +167,7 @@ func (c *Column) Extend(rows int, values event.Foreign, n int) {
 // Null reports whether row i is null.
 func (c *Column) Null(i int) bool { return !c.Values.Valid.Get(i) }
 
-// Value returns the value of row i: a string, int64, float64 or bool, nil for
-// null.
+// Value returns the value of row i: a string, int64, float64 or bool, or nil for null.
 func (c *Column) Value(i int) any {
 	switch {
 	case c.Null(i):
@@ -180,7 +182,7 @@ func (c *Column) Value(i int) any {
 	return c.Values.Ints[i] != 0
 }
 
-// Column returns the column of that name, nil where there is none.
+// Column returns the column with that name, nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for i := range t.Columns {
 		if t.Columns[i].Name == name {
@@ -190,8 +192,8 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// Value returns the value of a row in the column of that name, nil for null
-// and where there is no such column.
+// Value returns the value of a row in the named column, nil if it is null or there is
+// no such column.
 func (t *Table) Value(row int, name string) any {
 	if c := t.Column(name); c != nil {
 		return c.Value(row)
@@ -199,20 +201,20 @@ func (t *Table) Value(row int, name string) any {
 	return nil
 }
 
-// Text returns a text, "" for null and where there is no such column of text.
+// Text returns a text, "" if it is null or there is no such text column.
 func (t *Table) Text(row int, name string) string {
 	v, _ := t.Value(row, name).(string)
 	return v
 }
 
-// Int returns a whole number and whether it is there.
+// Int returns an integer, and false if it is null or there is no such column.
 func (t *Table) Int(row int, name string) (int64, bool) {
 	v, ok := t.Value(row, name).(int64)
 	return v, ok
 }
 
-// Float returns a number, also out of a column of whole numbers, and whether
-// it is there.
+// Float returns a number, also from an integer column, and false if it is null or there
+// is no such column.
 func (t *Table) Float(row int, name string) (float64, bool) {
 	switch v := t.Value(row, name).(type) {
 	case float64:
@@ -223,14 +225,14 @@ func (t *Table) Float(row int, name string) (float64, bool) {
 	return 0, false
 }
 
-// Bool returns a truth value and whether it is there.
+// Bool returns a truth value, and false if it is null or there is no such column.
 func (t *Table) Bool(row int, name string) (v, ok bool) {
 	v, ok = t.Value(row, name).(bool)
 	return v, ok
 }
 
-// Check reports whether the table has the columns of fields, in any order and
-// among others.
+// Check returns an error unless the table has the given columns. Their order does not
+// matter, and there may be others.
 func (t *Table) Check(fields ...Field) error {
 	for _, f := range fields {
 		switch c := t.Column(f.Name); {

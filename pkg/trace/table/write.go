@@ -14,42 +14,43 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a form of tables for other programs.
+// Format is a text format of tables for other programs.
 type Format int
 
 // The formats.
 const (
-	// CSV has a line of names and a line per row, ended by a line feed. Null is
-	// an empty field, an empty text is "". Control characters, which a terminal
-	// would obey and which would break lines, are escaped. A text that begins with =, +, - or @
-	// and is no number has an apostrophe before it, so that no spreadsheet runs it.
+	// CSV has a line of names and a line per row, each ended by a line feed. Null is an
+	// empty field, an empty text is "". Control characters are escaped: a terminal
+	// would obey them, and they would break lines. A text that begins with =, +, - or @
+	// and is not a number gets an apostrophe before it, so that no spreadsheet runs it.
 	CSV Format = iota
-	// JSON has an object a row and a line an object, whose first key is "schema", with the name
-	// of the table, unless a column is called that. Numbers are not rounded; those that JSON has
-	// no form for, and null, are null.
+	// JSON has one object per line and row. Its first key is "schema" with the name of
+	// the table, unless a column has that name. Numbers are not rounded; NaN and
+	// infinities become null.
 	JSON
 )
 
-// Writer writes one table or several of the same columns as one.
+// Writer writes a table, or several with the same columns as one.
 type Writer struct {
 	w      *bufio.Writer
 	format Format
 	fields []Field  // of the first table
-	keys   []string // of JSON, what stands before the value of each field; not nil
+	keys   []string // for JSON, what precedes the value of each field; nil before the first table
 	line   []byte
 }
 
-// NewWriter returns a writer to w. Close it when all is written.
+// NewWriter returns a writer to w. The caller must Close it.
 func NewWriter(w io.Writer, format Format) *Writer {
 	return &Writer{w: bufio.NewWriterSize(w, 64<<10), format: format}
 }
 
-// Close writes what is left. It does not close the underlying writer.
+// Close flushes the writer. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.w.Flush() }
 
-// Write writes the rows of t, the first time after a header. A table with other columns
-// than the first is an error. Nothing is kept of t. Rows reach the underlying writer when a
-// buffer is full, or with Close: an error may belong to an earlier row.
+// Write writes the rows of t, preceded by a header the first time. A table whose
+// columns differ from the first one's is an error. t is not retained. Rows reach the
+// underlying writer when a buffer is full or on Close, so an error may be due to an
+// earlier row.
 func (w *Writer) Write(t *Table) error {
 	var fields []Field
 	for i := range t.Columns {
@@ -87,7 +88,7 @@ func (w *Writer) Write(t *Table) error {
 	return w.flushLine()
 }
 
-// begin makes the keys of t's fields, and of CSV the line of names.
+// begin makes the keys of the fields and, for CSV, the line of names.
 func (w *Writer) begin(t *Table) {
 	w.keys = []string{}
 	for i, f := range w.fields {
@@ -123,15 +124,15 @@ func (w *Writer) value(c *Column, row int) {
 	}
 }
 
-// flushLine hands over the line.
+// flushLine writes the line.
 func (w *Writer) flushLine() error {
 	_, err := w.w.Write(w.line)
 	w.line = w.line[:0]
 	return err
 }
 
-// asText returns a text that spreadsheets do not take for a formula: with an apostrophe before it
-// where it begins like one and is no number.
+// asText keeps spreadsheets from taking a text for a formula: if it begins like one and
+// is not a number, it gets an apostrophe before it.
 func asText(s []byte) []byte {
 	if len(s) == 0 || !bytes.ContainsRune([]byte("=+-@"), rune(s[0])) {
 		return s
@@ -153,7 +154,7 @@ func appendField(line, s []byte) []byte {
 	return append(line, '"')
 }
 
-// appendPlain appends a value that is no text, not rounded.
+// appendPlain appends a value other than text, not rounded.
 func appendPlain(line []byte, c *Column, row int) []byte {
 	switch c.Type {
 	case Int:
@@ -165,8 +166,8 @@ func appendPlain(line []byte, c *Column, row int) []byte {
 	}
 }
 
-// appendFloat appends the shortest number that reads back as f, without an
-// exponent where that is of readable length.
+// appendFloat appends the shortest number that reads back as f, without an exponent if
+// that stays readable.
 func appendFloat(line []byte, f float64) []byte {
 	form := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
@@ -189,12 +190,12 @@ func appendQuoted(line, s []byte) []byte {
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
-	e.Encode(string(s)) // a string has no error
+	e.Encode(string(s)) // encoding a string cannot fail
 	return append(line, EscapeJSON(bytes.TrimSuffix(quoted.Bytes(), []byte("\n")))...)
 }
 
-// visible returns a text with what is not printable escaped, as Go does: control
-// characters, and bytes that are no UTF-8.
+// visible escapes what is not printable, as Go does: control characters and invalid
+// UTF-8.
 func visible(s []byte) []byte {
 	ascii := 0
 	for ascii < len(s) && ' ' <= s[ascii] && s[ascii] <= '~' { // Fast path.
