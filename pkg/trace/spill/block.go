@@ -8,42 +8,42 @@ import (
 )
 
 const (
-	nullable   = 0x80 // beside the width of a column
+	nullable   = 0x80 // flag, beside the width of a column
 	headerSize = 4
 	pad        = 8 // bytes after a block
 )
 
-// packer packs the rows of a block. Its columns are those that are stored.
+// packer packs the rows of a block, column by column.
 type packer struct {
-	loose   bool // keys are in any order
+	loose   bool // keys may be in any order
 	columns []packing
 	size    int        // bytes of the block
-	order   [2][]int64 // memory for what is stored of Then and Seq
-	first   [1]int64   // likewise, of Seq that is nil
+	order   [2][]int64 // memory for the stored form of Then and Seq
+	first   [1]int64   // the same for a Seq that is nil
 	rows    int
 }
 
 // packing is how the values of a column are stored.
 type packing struct {
-	values []int64 // any one of them, where all are the same
+	values []int64 // just one of them if all are equal
 	width  int     // bytes of a value
-	low    int64   // the least one
-	null   bool    // some are None, and not all
+	low    int64   // the minimum
+	null   bool    // some values are None, but not all
 }
 
-// columnHead is the size of what stands before the values of a column.
+// columnHead is the size in bytes of the head of a column.
 const columnHead = 9
 
 // noValue stands for a column that is nil.
 var noValue = [1]int64{None}
 
-// plan finds out how rows, of which there are BlockRows at most, are packed. first is
-// the place of the first one in its run.
+// plan decides how to pack rows, at most BlockRows. first is the place of the first row
+// in its run.
 func (p *packer) plan(rows Rows, first int64) {
 	p.columns, p.rows, p.size = p.columns[:0], rows.Len(), headerSize+pad
 	for c, v := range rows {
 		switch {
-		case c == Key && !p.loose: // Fast path: they are in order.
+		case c == Key && !p.loose: // Fast path: keys are in order.
 			p.column(v, v[0], v[len(v)-1], false)
 			continue
 		case c == Then:
@@ -81,7 +81,7 @@ func (p *packer) column(v []int64, low, high int64, null bool) {
 	p.size += columnHead + width*p.rows
 }
 
-// differences returns what is stored of Then, and all bits that occur in it.
+// differences returns the stored form of Then, and the union of all its bits.
 func (p *packer) differences(then, keys []int64) (v []int64, seen int64) {
 	v, keys = p.memory(0, len(then))[:len(then)], keys[:len(then)]
 	for i, t := range then {
@@ -92,8 +92,8 @@ func (p *packer) differences(then, keys []int64) (v []int64, seen int64) {
 	return v, seen
 }
 
-// memory returns memory for n values: small blocks, of which there are many writers, need
-// little.
+// memory returns memory for n values. It grows on demand: there are many writers of
+// small blocks, and these need little.
 func (p *packer) memory(which, n int) []int64 {
 	if cap(p.order[which]) < n {
 		p.order[which] = make([]int64, n)
@@ -126,7 +126,7 @@ func (p *packer) pack(to []byte) {
 	clear(to)
 }
 
-// pack writes values less shift, of width bytes each. After the values are pad bytes.
+// pack writes values less shift, width bytes each. to has pad bytes after the values.
 func pack(to []byte, v []int64, width int, shift uint64) {
 	switch width {
 	case 1:
@@ -139,7 +139,7 @@ func pack(to []byte, v []int64, width int, shift uint64) {
 		for i, x := range v {
 			binary.LittleEndian.PutUint16((*[2]byte)(unsafe.Add(at, 2*i))[:], uint16(uint64(x)-shift))
 		}
-	default: // the bytes of a value beyond its width are written over by the next one
+	default: // the next value overwrites the bytes of a value beyond its width
 		at := unsafe.Pointer(unsafe.SliceData(to[:width*len(v)+pad]))
 		for i, x := range v {
 			binary.LittleEndian.PutUint64((*[8]byte)(unsafe.Add(at, width*i))[:], uint64(x)-shift)
@@ -147,7 +147,7 @@ func pack(to []byte, v []int64, width int, shift uint64) {
 	}
 }
 
-// packNullable is pack for values of which some are None.
+// packNullable is pack for values some of which are None.
 func packNullable(to []byte, v []int64, width int, shift uint64) {
 	for _, x := range v {
 		code := uint64(0)
@@ -159,14 +159,14 @@ func packNullable(to []byte, v []int64, width int, shift uint64) {
 	}
 }
 
-// bounds returns the least and the largest value, and whether some values are
-// None and others not; where all are, they are the bounds.
+// bounds returns the minimum and maximum, and whether some values are None and others
+// are not. If all are None, both bounds are None.
 func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
 	n := 1
 	for n < len(v) && v[n] == v[0] {
 		n++
 	}
-	if n == len(v) { // Fast path: many a column has one value.
+	if n == len(v) { // Fast path: many columns have one value only.
 		return v[0], v[0], false
 	}
 	low, high = extremes(v)
@@ -182,8 +182,8 @@ func bounds(v []int64, hasNone bool) (low, high int64, null bool) {
 	return low, high, true
 }
 
-// extremes returns the least and the largest value: those of every fourth one first, so
-// that one comparison need not wait for the one before.
+// extremes returns the minimum and maximum. Four interleaved pairs break the dependency
+// of each comparison on the one before.
 func extremes(v []int64) (low, high int64) {
 	low, high = v[0], v[0]
 	low2, high2, low3, high3, low4, high4 := low, high, low, high, low, high
@@ -203,9 +203,9 @@ func extremes(v []int64) (low, high int64) {
 
 var errBlock = errors.New("BUG: a block that is none")
 
-// decode decodes the columns of a block that are in the set into rows, which has
-// memory for all of them. Those that are of one value it leaves as they are where
-// same says that they hold it already.
+// decode decodes the columns of a block that are in the set into rows, which must have
+// memory for them. A column with a single value is left alone if same says that rows
+// hold it already.
 func decode(b []byte, rows Rows, columns uint64, same []constant) error {
 	n := int(binary.LittleEndian.Uint16(b))
 	if int(binary.LittleEndian.Uint16(b[2:])) != len(rows) || n > BlockRows {
@@ -230,13 +230,13 @@ func decode(b []byte, rows Rows, columns uint64, same []constant) error {
 	return nil
 }
 
-// constant is the value of all rows of a column, if rows is not 0.
+// constant is the value that the first rows rows of a column have.
 type constant struct {
 	value int64
 	rows  int
 }
 
-// fill makes all rows of a column a value.
+// fill sets all rows of a column to a value.
 func (k *constant) fill(v []int64, value int64) {
 	if k.value != value {
 		*k = constant{value: value}
@@ -276,7 +276,7 @@ func decodeColumn(v []int64, b []byte, width int, low uint64, null bool) {
 	}
 }
 
-// decodeNullable decodes the values of a column with some that are None.
+// decodeNullable decodes the values of a column in which some are None.
 func decodeNullable(v []int64, b []byte, width int, low uint64) {
 	mask := maskOf(width)
 	for i := range v {
@@ -287,10 +287,10 @@ func decodeNullable(v []int64, b []byte, width int, low uint64) {
 	}
 }
 
-// maskOf returns the bits of a value of so many bytes, 1 to 8.
+// maskOf returns the bits of a value of width bytes, 1 to 8.
 func maskOf(width int) uint64 { return uint64(1<<64-1) >> (64 - 8*width) }
 
-// finish makes the columns that say the order of what is stored of them.
+// finish restores Then and Seq from their stored form.
 func finish(c int, rows Rows) {
 	switch c {
 	case Then:

@@ -5,40 +5,41 @@ import (
 	"slices"
 )
 
-// Index finds rows by their Key: of several with one Key the first in order.
+// Index finds rows by Key. If several rows have the Key, it finds the first in order.
 type Index struct {
 	store   *Store
 	columns int
-	layers  []layer // each with all of some runs; a Key may be in several
+	layers  []layer // each has whole runs; a Key may be in several
 }
 
-// maxLayers is how many layers an index has at most. Looking into another one costs less
-// than merging runs, as where the calls of a few threads stand one thread after the other.
+// maxLayers is the most layers that an index has. One more layer to search costs less
+// than merging runs, for example if the calls of a few threads are stored thread by
+// thread.
 const maxLayers = 3
 
-// layer is blocks of runs that do not overlap, in the order of their keys, which are all
-// different.
+// layer holds the blocks of runs that do not overlap, in key order. All its keys
+// differ.
 type layer struct {
 	blocks []blockRef
-	orders []int64 // of the runs that the blocks are of
+	orders []int64 // Order of the run of each block
 	last   int64   // the largest key
 	cache  []indexBlock
 }
 
-// indexBlocks is how many blocks an index keeps unpacked. Look-ups that follow
-// each other are mostly of one block, or of one for each of a few sources.
+// indexBlocks is the number of blocks that an index keeps decoded. Successive look-ups
+// mostly hit the same block, or one block for each of a few sources.
 const indexBlocks = 32
 
 type indexBlock struct {
-	number int // of the block, plus 1; 0 for none
+	number int // of the block, plus 1; 0 if the slot is empty
 	buf    buffer
 }
 
-// Hint is where a look-up found its row, a good place for the next one to begin.
+// Hint is where a look-up found its row. The next look-up starts there.
 type Hint [maxLayers]struct{ block, row int }
 
-// NewIndex makes an index of runs, none of which has a Key twice. Where more of them overlap
-// than there may be layers they are merged first, fanIn of them at a time.
+// NewIndex makes an index of runs. No run may have a Key twice. Runs that overlap more
+// than maxLayers deep are merged first, fanIn at a time.
 func NewIndex(s *Store, runs []*Run, fanIn int) (*Index, error) {
 	x := &Index{store: s}
 	err := eachOverlap(runs, func(runs []*Run) error {
@@ -62,7 +63,7 @@ func NewIndex(s *Store, runs []*Run, fanIn int) (*Index, error) {
 	return x, err
 }
 
-// eachOverlap calls fn with each group of runs that overlap no others, by their keys.
+// eachOverlap calls fn with each group of runs whose key ranges overlap.
 func eachOverlap(runs []*Run, fn func([]*Run) error) error {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
@@ -79,7 +80,7 @@ func eachOverlap(runs []*Run, fn func([]*Run) error) error {
 	return nil
 }
 
-// add adds a run to the first layer that ends before it.
+// add adds a run to the first layer that ends before the run starts.
 func (x *Index) add(r *Run) {
 	k := 0
 	for k < len(x.layers) && x.layers[k].last >= r.First {
@@ -95,7 +96,7 @@ func (x *Index) add(r *Run) {
 	}
 }
 
-// mergeUnique makes one run of some, with one row of each Key.
+// mergeUnique merges runs into one that has each Key once.
 func (s *Store) mergeUnique(runs []*Run, fanIn int) (*Run, error) {
 	m, err := NewMerge(s, runs, fanIn)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Store) mergeUnique(runs []*Run, fanIn int) (*Run, error) {
 	}
 }
 
-// CountKeys returns how many different keys runs have, none of which has a Key twice.
+// CountKeys returns the number of different keys in runs. No run may have a Key twice.
 func CountKeys(s *Store, runs []*Run, fanIn int) (n int64, err error) {
 	err = eachOverlap(runs, func(runs []*Run) (err error) {
 		one := runs[0]
@@ -142,8 +143,8 @@ func CountKeys(s *Store, runs []*Run, fanIn int) (n int64, err error) {
 	return n, err
 }
 
-// Find returns the row with a Key as row i of rows, which are valid until the
-// next call.
+// Find returns the row with a Key as row i of rows, and false if there is none. rows
+// are valid until the next call.
 func (x *Index) Find(key int64, hint *Hint) (rows Rows, i int, ok bool, err error) {
 	var order int64
 	for k := range x.layers {
@@ -162,16 +163,16 @@ func (x *Index) Find(key int64, hint *Hint) (rows Rows, i int, ok bool, err erro
 	return rows, i, ok, nil
 }
 
-// first reports whether row i of a goes before row j of b, which has the same Key, where
-// they are of runs of these orders.
+// first reports whether row i of a precedes row j of b. Both have the same Key; the
+// orders are those of their runs.
 func first(a Rows, i int, orderA int64, b Rows, j int, orderB int64) bool {
 	return cmp.Or(cmp.Compare(b[Then][j], a[Then][i]), cmp.Compare(orderA, orderB), cmp.Compare(a[Seq][i], b[Seq][j])) < 0
 }
 
-// find is Find for one layer, where the last look-up ended at a row of a block.
+// find is Find for one layer. block and row say where the last look-up ended.
 func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok bool, err error) {
 	b := *block
-	if c := &l.cache[b%len(l.cache)]; c.number == b+1 { // Fast path: the same block, in which no key is left out.
+	if c := &l.cache[b%len(l.cache)]; c.number == b+1 { // Fast path: same block, and no key is missing between.
 		keys := c.buf.rows[Key]
 		if k := uint64(key) - uint64(keys[0]); k < uint64(len(keys)) && keys[k] == key {
 			*row = int(k)
@@ -200,7 +201,7 @@ func (l *layer) find(x *Index, key int64, block, row *int) (rows Rows, i int, ok
 		}
 	}
 	if keys[i] != key {
-		if keys[i] > key && i > 0 && keys[i-1] < key { // Fast path: it would stand here.
+		if keys[i] > key && i > 0 && keys[i-1] < key { // Fast path: the key would be here.
 			*row = i
 			return nil, 0, false, nil
 		}

@@ -7,10 +7,11 @@ import (
 	"strconv"
 )
 
-// mostLinks is how many links are followed one after the other.
+// mostLinks bounds the length of a chain of links.
 const mostLinks = 40
 
-// follow follows links to the file that a name is of, which need not be there, until stop.
+// follow follows symbolic links from a name, until stop returns true or there is no
+// further link. The file itself need not exist.
 func follow(path string, stop func(path string) bool) string {
 	for range mostLinks {
 		link, err := os.Readlink(path)
@@ -29,9 +30,9 @@ func follow(path string, stop func(path string) bool) string {
 	return path
 }
 
-// Descriptor is the number of the open file that a name such as /dev/stdout or /dev/fd/3
-// is of, -1 of any other. What such a file holds is not to be replaced: a shell may have
-// opened it to append to it.
+// Descriptor returns the number of the open file that a name such as /dev/stdout or
+// /dev/fd/3 refers to, -1 for any other name. Such a file must not be replaced: a shell
+// may have opened it for appending.
 func Descriptor(path string) int {
 	fd := -1
 	follow(path, func(path string) bool {

@@ -2,26 +2,26 @@ package spill
 
 import "cmp"
 
-// Log is rows in the order in which they are added: a Key, in any order, and so many
-// columns of payload. What it holds in memory beside the store is less than a block.
+// Log holds rows in the order in which they are added: a Key, in any order, and payload
+// columns. Beside the store it holds less than a block in memory.
 //
-// Adding and reading return no errors: a log whose store has failed holds nothing, and
-// [Store.Err] says why. So what adds row by row need not look, and the one who owns the
-// store looks once in a while.
+// Adding and reading return no errors. A log whose store has failed reads as empty, and
+// [Store.Err] says why. So code that adds row by row need not check; the owner of the
+// store does, once in a while.
 type Log struct {
 	writer Writer
-	rows   Rows // that make no block yet; Then and Seq are nil
+	rows   Rows // not in a block yet; Then and Seq are nil
 	block  int
 }
 
-// NewLog returns a log of rows with so many columns of payload. Every block rows, 0 for
-// BlockRows, go to the store; who has many logs has small blocks.
+// NewLog returns a log with payload columns of payload. It writes to the store every
+// block rows, 0 for BlockRows. Small blocks suit many logs.
 func (s *Store) NewLog(payload, block int) *Log {
 	block = cmp.Or(block, BlockRows)
 	return &Log{writer: Writer{store: s, packer: packer{loose: true}}, rows: make(Rows, Payload+payload), block: block}
 }
 
-// Add adds a row, with a value for each column of payload.
+// Add adds a row, with one value per payload column.
 func (l *Log) Add(key int64, payload ...int64) {
 	l.rows[Key] = append(l.rows[Key], key)
 	for c, v := range payload {
@@ -32,7 +32,7 @@ func (l *Log) Add(key int64, payload ...int64) {
 	}
 }
 
-// flush puts the rows that make no block yet into the store.
+// flush writes the rows that are not in a block yet to the store.
 func (l *Log) flush() {
 	l.rows[Then] = l.rows[Key]
 	if err := l.writer.block(l.rows); err != nil {
@@ -44,8 +44,8 @@ func (l *Log) flush() {
 	}
 }
 
-// Seal puts all rows into the store, where no more come for a while: the log takes next to
-// no memory then.
+// Seal writes all rows to the store. The log then takes next to no memory until more
+// are added.
 func (l *Log) Seal() {
 	if l.Len() > l.writer.run.Rows {
 		l.flush()
@@ -56,8 +56,8 @@ func (l *Log) Seal() {
 // Len returns the number of rows.
 func (l *Log) Len() int64 { return l.writer.run.Rows + int64(len(l.rows[Key])) }
 
-// Read returns a reader of the rows that were added so far and whose blocks begin with a
-// Key of at least from; for all of them [None].
+// Read returns a reader of the rows added so far, without the leading blocks whose
+// successor still begins before the Key from. [None] reads all rows.
 func (l *Log) Read(from int64) *LogReader {
 	r := &LogReader{log: l}
 	for blocks := l.writer.run.blocks; r.next+1 < len(blocks) && blocks[r.next+1].first < from; {
@@ -66,16 +66,16 @@ func (l *Log) Read(from int64) *LogReader {
 	return r
 }
 
-// LogReader reads the rows of a log. Several may read one log, of which no rows are added
-// meanwhile.
+// LogReader reads the rows of a log. A log can have several readers, but no rows may be
+// added meanwhile.
 type LogReader struct {
 	log  *Log
 	next int // block
 	buf  buffer
 }
 
-// Next returns the next rows with Key and the columns of a set; none after the last. They
-// are valid until the next call.
+// Next returns the next rows with Key and the columns of set, nil after the last or if
+// the store failed. They are valid until the next call.
 func (r *LogReader) Next(set uint64) Rows {
 	run, s := &r.log.writer.run, r.log.writer.store
 	r.next++
@@ -94,7 +94,7 @@ func (r *LogReader) Next(set uint64) Rows {
 	return nil
 }
 
-// Each calls fn with all rows of a log.
+// Each calls fn with all rows of a log, block by block.
 func (l *Log) Each(set uint64, fn func(Rows)) {
 	r := l.Read(None)
 	for rows := r.Next(set); rows != nil; rows = r.Next(set) {

@@ -5,33 +5,32 @@ import (
 	"slices"
 )
 
-// Merge hands out the rows of runs in their order.
+// Merge returns the rows of runs in order.
 type Merge struct {
 	store   *Store
-	waiting []*Run  // in the order in which they are to be opened
+	waiting []*Run  // in the order in which they will be opened
 	heap    []entry // of open runs
 	spare   []*cursor
-	last    *cursor // that the last rows came from
-	columns uint64  // that are decoded
+	last    *cursor // the source of the last rows
+	columns uint64  // to decode
 }
 
-// cursor is an open run. Its rows from at on have not been handed out.
+// cursor is an open run. Rows before at have been returned.
 type cursor struct {
 	run   *Run
-	block int // the one that comes next
+	block int // the next one
 	buf   buffer
 	at, n int
 }
 
-// entry is an open run with the key and then of its row at.
+// entry is an open run with the Key and Then of its row at.
 type entry struct {
 	key, then int64
 	*cursor
 }
 
-// NewMerge merges runs, none of which is empty. It has no more than fanIn of them
-// open at a time: where more overlap, it makes fewer and longer ones of them
-// first.
+// NewMerge merges runs, none of which may be empty. It keeps about fanIn runs open at a
+// time: if more overlap, it first merges them into fewer, longer runs.
 func NewMerge(s *Store, runs []*Run, fanIn int) (*Merge, error) {
 	fanIn = max(fanIn, 2)
 	for overlap(runs) > fanIn {
@@ -40,22 +39,22 @@ func NewMerge(s *Store, runs []*Run, fanIn int) (*Merge, error) {
 			return nil, err
 		}
 		if len(fewer) >= len(runs) {
-			break // of different tags: one of each remains
+			break // tags differ; one run of each remains
 		}
 		runs = fewer
 	}
 	return s.newMerge(runs), nil
 }
 
-// newMerge merges runs, all at a time where they overlap.
+// newMerge merges runs and opens all that overlap at a time.
 func (s *Store) newMerge(runs []*Run) *Merge {
 	m := &Merge{store: s, waiting: slices.Clone(runs), columns: All}
 	slices.SortStableFunc(m.waiting, func(a, b *Run) int { return cmp.Compare(a.First, b.First) })
 	return m
 }
 
-// Only leaves out columns that are not in a set, but for Key and Then: nobody knows what
-// they hold. It goes before the first Next.
+// Only limits decoding to a set of columns; Key and Then are always decoded. Other
+// columns are undefined. Call it before the first Next.
 func (m *Merge) Only(set uint64) {
 	m.columns = set | Columns(Key, Then)
 	orders := map[int64]bool{}
@@ -67,7 +66,7 @@ func (m *Merge) Only(set uint64) {
 	}
 }
 
-// overlap returns the largest number of runs with one key between their bounds.
+// overlap returns the largest number of runs whose key ranges share a key.
 func overlap(runs []*Run) int {
 	firsts, lasts := make([]int64, len(runs)), make([]int64, len(runs))
 	for i, r := range runs {
@@ -85,7 +84,7 @@ func overlap(runs []*Run) int {
 	return most
 }
 
-// shorten makes one run of every fanIn that follow each other in Order.
+// shorten merges every fanIn runs with successive Order into one.
 func shorten(s *Store, runs []*Run, fanIn int) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b *Run) int { return cmp.Compare(a.Order, b.Order) })
@@ -105,9 +104,9 @@ func shorten(s *Store, runs []*Run, fanIn int) ([]*Run, error) {
 	return fewer, nil
 }
 
-// group returns how many of the first runs are made one: fanIn of one tag, but
-// never some of an Order and not the others, the rows of which may have to go
-// between theirs.
+// group returns how many of the first runs are merged: fanIn of one tag, plus the
+// others of the last Order. Runs of one Order stay together, because their rows may
+// interleave.
 func group(runs []*Run, fanIn int) int {
 	n := 1
 	for n < len(runs) && n < fanIn && runs[n].Tag == runs[0].Tag {
@@ -119,7 +118,7 @@ func group(runs []*Run, fanIn int) int {
 	return n
 }
 
-// merge makes one run of some.
+// merge merges runs into one.
 func (s *Store) merge(runs []*Run) (*Run, error) {
 	m, w := s.newMerge(runs), NewWriter(s)
 	for seq := int64(0); ; {
@@ -140,7 +139,7 @@ func (s *Store) merge(runs []*Run) (*Run, error) {
 	}
 }
 
-// before reports whether the next row of a goes before that of b.
+// before reports whether the next row of a precedes that of b.
 func (a *entry) before(b *entry) bool {
 	if a.key != b.key {
 		return a.key < b.key
@@ -154,8 +153,8 @@ func (a *entry) before(b *entry) bool {
 	return a.buf.rows[Seq][a.at] < b.buf.rows[Seq][b.at]
 }
 
-// Next returns the rows i to j, at most limit of them, that come next, and the
-// run that they are of; none after the last. They are valid until the next call.
+// Next returns the next rows i to j, at most limit of them, and their run; i == j after
+// the last. They are valid until the next call.
 func (m *Merge) Next(limit int) (run *Run, rows Rows, i, j int, err error) {
 	if err := m.advance(); err != nil {
 		return nil, nil, 0, 0, err
@@ -177,8 +176,8 @@ func (m *Merge) Next(limit int) (run *Run, rows Rows, i, j int, err error) {
 	return c.run, c.buf.rows, i, j, nil
 }
 
-// bound returns a key that all rows before it may be handed out up to: the least
-// of all other runs.
+// bound returns a key below which all rows of the first run may be returned: the least
+// key of all other runs.
 func (m *Merge) bound() int64 {
 	bound := int64(1<<63 - 1)
 	if len(m.waiting) > 0 {
@@ -190,7 +189,7 @@ func (m *Merge) bound() int64 {
 	return bound
 }
 
-// advance puts the run that rows were last taken of where it belongs.
+// advance moves the run that the last rows came from to its place in the heap.
 func (m *Merge) advance() error {
 	c := m.last
 	if c == nil {
@@ -211,7 +210,8 @@ func (m *Merge) advance() error {
 	return nil
 }
 
-// settle makes key and then those of the next row of a run, if it has one.
+// settle sets key and then of an entry from its run's next row. ok is false if there is
+// none.
 func (m *Merge) settle(c *entry) (ok bool, err error) {
 	for c.at == c.n {
 		if c.block == len(c.run.blocks) {
@@ -227,7 +227,7 @@ func (m *Merge) settle(c *entry) (ok bool, err error) {
 	return true, nil
 }
 
-// open opens the runs that the next row may be of.
+// open opens the runs that may have the next row.
 func (m *Merge) open() error {
 	for len(m.waiting) > 0 && (len(m.heap) == 0 || m.waiting[0].First <= m.heap[0].key) {
 		c := entry{cursor: &cursor{}}
@@ -245,7 +245,7 @@ func (m *Merge) open() error {
 	return nil
 }
 
-// up moves the last cursor of the heap to where it belongs.
+// up moves the last entry of the heap to its place.
 func (m *Merge) up() {
 	h := m.heap
 	for i := len(h) - 1; i > 0; {
@@ -258,7 +258,7 @@ func (m *Merge) up() {
 	}
 }
 
-// down moves the first cursor of the heap to where it belongs.
+// down moves the first entry of the heap to its place.
 func (m *Merge) down() {
 	h := m.heap
 	for i := 0; ; {

@@ -11,24 +11,26 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// File is a file that has not appeared yet. Its owner calls Commit, and Abort in any case.
+// File is a file that has not appeared yet. Its owner calls Commit, and Abort in any
+// case.
 //
-// On Linux it has no name until then, so that nothing of it is left whatever ends the process.
-// Where the file system has no such files (NFS, some overlays) and elsewhere it has a hidden one,
-// which is removed where the process is told to end; a process that is killed leaves it. A file
-// that is there is replaced in one step: whoever reads it goes on with the old one. The new one
-// has its permissions and, where that is allowed, its owner and group, as if it had been written
+// On Linux it has no name until Commit, so nothing is left behind however the process
+// ends. Where the file system has no such files (NFS, some overlays) and elsewhere, it
+// has a hidden name. It is removed if the process is told to end; a process that is
+// killed leaves it behind. An existing file is replaced in one step: its readers go on
+// with the old one. The new file gets the old one's permissions and, if allowed, owner
+// and group, as if it had been overwritten.
 // over.
 type File struct {
 	*os.File
 	path string
-	end  func() error // replaces what is at path; nil once that is done, or given up
+	end  func() error // replaces the file at path; nil once done or given up
 	drop func()       // gives the file up
 }
 
-// CreateFile begins a file. Until it appears it is in the folder within, "" for that of the
-// path, which must be of the same file system. The folder of the path is made
-// when the file appears. Where the path is a link what it names is replaced, not the link.
+// CreateFile begins a file. Until Commit it is in the folder within, which must be on
+// the same file system; "" stands for the folder of path. Commit makes the folder of
+// path. If path is a link, its target is replaced, not the link.
 func CreateFile(path, within string) (*File, error) {
 	path = follow(path, func(string) bool { return false })
 	if within == "" {
@@ -41,7 +43,7 @@ func CreateFile(path, within string) (*File, error) {
 	return hidden(path, within)
 }
 
-// hidden begins a file with a name of its own.
+// hidden begins a file with a hidden name.
 func hidden(path, within string) (*File, error) {
 	p, err := renameio.NewPendingFile(path, renameio.WithTempDir(within), renameio.WithPermissions(0o644))
 	if err != nil {
@@ -51,11 +53,11 @@ func hidden(path, within string) (*File, error) {
 	return &File{p.File, path, func() error { defer stop(); return p.CloseAtomicallyReplace() }, func() { p.Cleanup(); stop() }}, nil
 }
 
-// Commit has the file appear.
+// Commit makes the file appear.
 func (f *File) Commit() error {
 	if info, err := os.Stat(f.path); err == nil {
-		if was, ok := info.Sys().(*syscall.Stat_t); ok { // first, as it clears bits of the mode
-			if f.Chown(int(was.Uid), int(was.Gid)) != nil { // only root may, and need not
+		if was, ok := info.Sys().(*syscall.Stat_t); ok { // before Chmod, as it clears mode bits
+			if f.Chown(int(was.Uid), int(was.Gid)) != nil { // only root may change the owner; the group is worth a try
 				_ = f.Chown(-1, int(was.Gid)) // whose members may
 			}
 		}
@@ -73,7 +75,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abort gives up a file that has not appeared; of one that has it does nothing.
+// Abort gives up a file that has not appeared. After Commit it does nothing.
 func (f *File) Abort() {
 	if f.drop != nil {
 		f.drop()
@@ -81,7 +83,7 @@ func (f *File) Abort() {
 	}
 }
 
-// pathError is an error about the file by the name that it is to have.
+// pathError returns an error about the file under its final name.
 func pathError(path string, err error) error {
 	for {
 		switch e := err.(type) {
@@ -97,19 +99,20 @@ func pathError(path string, err error) error {
 	}
 }
 
-// ending is set from a signal that ends the process on.
+// ending is set once a signal is about to end the process.
 var ending atomic.Bool
 
-// Settle does not return where a signal is about to end the process: what fails meanwhile
-// fails because its file was removed.
+// Settle blocks for ever if a signal is about to end the process: an error is then due
+// to files that were removed, and must not be reported.
 func Settle() {
 	if ending.Load() {
 		select {}
 	}
 }
 
-// RemoveOnSignal removes a file, or a folder with all that it holds, when the process is
-// told to end, which then ends as it would have; until stop is called, once or more often.
+// RemoveOnSignal removes a file, or a folder with its contents, if a signal tells the
+// process to end. The process then ends by that signal. It lasts until stop is called;
+// further calls of stop do nothing.
 func RemoveOnSignal(path string) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -122,7 +125,7 @@ func RemoveOnSignal(path string) (stop func()) {
 		select {
 		case s := <-signals:
 			ending.Store(true)
-			for range 100 { // files that are written meanwhile may be in its way
+			for range 100 { // files being written may be in the way
 				if os.RemoveAll(path) == nil {
 					break
 				}

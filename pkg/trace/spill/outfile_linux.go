@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// longestBase is how much of a file's name its other name begins with: with a dot and a
-// number it is no longer than the 255 bytes that a name may have.
+// longestBase is how many bytes of a file's name its temporary name begins with. With a
+// dot and a number that stays within the 255 bytes that a name may have.
 const longestBase = 230
 
-// unnamed begins a file without a name; both are nil where there are none.
+// unnamed begins a file without a name; both results are nil if the system has no such
+// files.
 func unnamed(path, within string) (*File, error) {
 	fd, err := unix.Open(within, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR), errors.Is(err, unix.EINVAL):
-		return nil, nil // older kernels take the flag for another
+		return nil, nil // older kernels mistake the flag for another
 	case err != nil:
 		return nil, &os.PathError{Op: "create", Path: path, Err: err}
 	}
@@ -33,8 +34,8 @@ func unnamed(path, within string) (*File, error) {
 	return f, nil
 }
 
-// appear gives the file its name, which is that of another for a moment where there is
-// such a file already: a link replaces none.
+// appear links the file to its name. A link cannot replace a file, so if the name
+// exists, the file gets a temporary name first and is then renamed.
 func (f *File) appear(self, within string) error {
 	if err := f.Sync(); err != nil {
 		return err

@@ -2,5 +2,5 @@
 
 package spill
 
-// unnamed begins a file without a name, which this system does not have.
+// unnamed returns nil: only Linux has files without a name.
 func unnamed(string, string) (*File, error) { return nil, nil }

@@ -1,6 +1,6 @@
-// Packed keeps long lists of numbers, such as what was measured of each step of a
-// run, in a part of their size: all elements but the last ones as the differences between
-// neighbours, in as many bytes as these need.
+// Packed holds long lists of numbers, such as the measurements of each step of a run,
+// in a fraction of their size. All elements but the last ones are stored as differences
+// between neighbours, in as few bytes as these need.
 
 package spill
 
@@ -9,32 +9,32 @@ import (
 	"slices"
 )
 
-// BlockLen is how many elements are packed at a time, and how many of the last ones stay as
-// they are at least.
+// BlockLen is how many elements are packed at a time, and at least how many of the last
+// ones stay unpacked.
 const BlockLen = 1024
 
-// Element is a pointer to a T, which is some numbers. Always as many.
+// Element is a pointer to a T that consists of a fixed number of integers.
 type Element[T any] interface {
 	*T
-	// Put appends the numbers to a slice, which it returns.
+	// Put appends the integers to a slice and returns it.
 	Put(numbers []int64) []int64
-	// Take takes the numbers that Put has appended.
+	// Take sets the element from the integers that Put appended.
 	Take(numbers []int64)
 }
 
-// Packed is a list that grows. The zero List is empty.
+// Packed is a list that grows. The zero value is empty.
 type Packed[T any, P Element[T]] struct {
-	// Open is how many elements stay as they are at most, or 2*BlockLen where that is more.
+	// Open is how many elements stay unpacked at most; at least 2*BlockLen.
 	Open int
 
 	packed [][]byte // blocks of the first elements
-	open   []T      // those after
+	open   []T      // the elements after those
 }
 
 // Len returns the number of elements.
 func (l *Packed[T, P]) Len() int { return BlockLen*len(l.packed) + len(l.open) }
 
-// Last returns the last element, which may be changed until the next one comes.
+// Last returns the last element. It may be changed until the next Append.
 func (l *Packed[T, P]) Last() P { return &l.open[len(l.open)-1] }
 
 // Append appends an element.
@@ -64,17 +64,19 @@ func packAll[T any, P Element[T]](all []T) []byte {
 	return slices.Clip(slices.Clone(b))
 }
 
-// PackedReader reads a list, which must not grow meanwhile. Several may read one list at a time.
+// PackedReader reads a list, which must not grow meanwhile. A list can have several
+// readers.
 type PackedReader[T any, P Element[T]] struct {
-	List  *Packed[T, P] // which is not to grow
-	block int           // which is unpacked, plus 1
-	room  []T           // what is in it
+	List  *Packed[T, P] // must not grow
+	block int           // the unpacked one, plus 1
+	room  []T           // its elements
 }
 
-// PackedReader returns a reader of the list.
+// Reader returns a reader of the list.
 func (l *Packed[T, P]) Reader() *PackedReader[T, P] { return &PackedReader[T, P]{List: l} }
 
-// At returns element k, which is there until the next call. Elements are best read in order.
+// At returns element k, which is valid until the next call. Reading in order is
+// fastest.
 func (r *PackedReader[T, P]) At(k int) P {
 	if n := BlockLen * len(r.List.packed); k >= n {
 		return &r.List.open[k-n]
@@ -94,7 +96,7 @@ func (r *PackedReader[T, P]) unpack(block int) {
 	b, n := r.List.packed[block], 0
 	for k := range r.room {
 		for i := range numbers {
-			// As binary.Varint, which is a call for what is one byte as a rule.
+			// As binary.Varint, but without a call: most values take one byte.
 			u := uint64(b[n])
 			if n++; u >= 0x80 {
 				u &= 0x7f

@@ -7,10 +7,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Reader hands out the rows of reports as batches, part after part. It is an event.Source and
-// owns its batches: each is valid until the following call of Next.
+// Reader returns the rows of reports as batches, part after part. It is an event.Source
+// and owns its batches: each is valid until the next call of Next.
 type Reader struct {
-	Store  *Store       // of all parts, and of the reader
+	Store  *Store       // of the rows of all parts; the reader closes it
 	Head   event.Header // of all reports
 	Files  []string     // of the reports
 	Parts  []Part       // in the order of the stream
@@ -23,20 +23,22 @@ type Reader struct {
 type Part struct {
 	Report int    // its number in the header
 	Runs   []*Run // of one Order
-	// Row makes row k of rows row i of the batch, whose columns are null as far as they can be.
+	// Row sets row i of the batch from row k of rows. The nullable columns of the batch
+	// are null before.
 	Row func(b *event.Batch, i int, rows Rows, k int) error
 }
 
 // Header describes the reports.
 func (r *Reader) Header() *event.Header { return &r.Head }
 
-// Paths are the files of the reports, in the order of the header's.
+// Paths returns the files of the reports, in the order of the header.
 func (r *Reader) Paths() []string { return r.Files }
 
-// Report returns the number of the report that the last batch is of: none has rows of two.
+// Report returns the number of the report that the last batch is from; no batch mixes
+// reports.
 func (r *Reader) Report() int { return r.report }
 
-// Close gives back what the rows took. A second call does nothing.
+// Close releases the store. A second call does nothing.
 func (r *Reader) Close() { r.Store.Close() }
 
 // Next returns the next batch.
@@ -48,13 +50,13 @@ func (r *Reader) Next() (*event.Batch, error) {
 		if r.batch.Len > 0 {
 			return &r.batch, nil
 		}
-		r.Parts[0], r.rows = Part{}, nil // which may be the last to know what was read
+		r.Parts[0], r.rows = Part{}, nil // frees what only the part refers to
 		r.Parts = r.Parts[1:]
 	}
 	return nil, io.EOF
 }
 
-// fill makes the batch that of the next rows of a part, of no rows after the last.
+// fill fills the batch with the next rows of a part; it has no rows after the last.
 func (r *Reader) fill(p *Part) (err error) {
 	if r.report = p.Report; r.rows == nil {
 		if r.rows, err = NewMerge(r.Store, p.Runs, math.MaxInt); err != nil {

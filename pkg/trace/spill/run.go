@@ -2,13 +2,13 @@ package spill
 
 import "slices"
 
-// Run is rows in their order, in a store.
+// Run is a sorted sequence of rows in a store.
 type Run struct {
-	// Order is its place among runs with equal rows, Tag what its rows are:
-	// only runs of one tag are made one.
+	// Order ranks the run among runs with equal rows. Tag says what its rows are: only
+	// runs with the same tag are merged into one.
 	Order int64
 	Tag   int
-	// Rows is how many it has; First and Last are its least and largest Key.
+	// Rows is the number of rows; First and Last are the least and largest Key.
 	Rows        int64
 	First, Last int64
 
@@ -21,23 +21,23 @@ type blockRef struct {
 	addr  Addr
 	size  int32
 	rows  int32
-	first int64 // Key
+	first int64 // Key of the first row
 }
 
-// Writer writes a run.
+// Writer writes runs.
 type Writer struct {
 	store  *Store
 	run    Run
 	packer packer
 	buf    []byte
-	rows   Rows // that make no block yet, where some were added one by one
-	chosen Rows // of WriteAt
+	rows   Rows // added one by one, not in a block yet
+	chosen Rows // memory of WriteAt
 }
 
-// NewWriter returns a writer of runs in a store, one after the other.
+// NewWriter returns a writer of runs to a store, one run after the other.
 func NewWriter(s *Store) *Writer { return &Writer{store: s} }
 
-// Write appends rows, all of which go after those before. They become blocks of
+// Write appends rows, which must follow all rows before in order. They become blocks of
 // their own.
 func (w *Writer) Write(rows Rows) error {
 	n := rows.Len()
@@ -49,7 +49,7 @@ func (w *Writer) Write(rows Rows) error {
 	return nil
 }
 
-// WriteAt is Write for the rows at some places of rows.
+// WriteAt is Write for the rows at the given places.
 func (w *Writer) WriteAt(rows Rows, places []int32) error {
 	for len(w.chosen) < len(rows) {
 		w.chosen = append(w.chosen, make([]int64, BlockRows))
@@ -74,7 +74,7 @@ func (w *Writer) WriteAt(rows Rows, places []int32) error {
 	return nil
 }
 
-// block writes rows as a block.
+// block writes rows as one block.
 func (w *Writer) block(rows Rows) error {
 	p := &w.packer
 	p.plan(rows, w.run.Rows)
@@ -101,7 +101,7 @@ func (w *Writer) block(rows Rows) error {
 	return nil
 }
 
-// Add appends rows i to j of rows, which are gathered into whole blocks.
+// Add appends rows i to j of rows, gathered into full blocks.
 func (w *Writer) Add(rows Rows, i, j int) error {
 	if w.rows == nil {
 		w.rows = make(Rows, len(rows))
@@ -135,7 +135,7 @@ func (w *Writer) gathered() error {
 	return err
 }
 
-// End ends the run and returns it; what is written next is of another one.
+// End ends the run and returns it. Later rows belong to another run.
 func (w *Writer) End(order int64, tag int) (*Run, error) {
 	if err := w.gathered(); err != nil {
 		return nil, err
@@ -145,15 +145,14 @@ func (w *Writer) End(order int64, tag int) (*Run, error) {
 	return &r, nil
 }
 
-// buffer is memory for the rows of a block.
+// buffer is memory for the decoded rows of a block.
 type buffer struct {
 	rows    Rows
 	same    []constant
 	scratch []byte
 }
 
-// load makes the buffer's rows those of a block, as far as they are of the
-// columns in the set.
+// load decodes the columns of a block that are in the set into the buffer's rows.
 func (b *buffer) load(s *Store, columns int, ref *blockRef, set uint64) error {
 	for len(b.rows) < columns {
 		b.rows, b.same = append(b.rows, nil), append(b.same, constant{})
@@ -171,7 +170,7 @@ func (b *buffer) load(s *Store, columns int, ref *blockRef, set uint64) error {
 	return decode(bytes, b.rows, set, b.same)
 }
 
-// Columns is a set of columns.
+// Columns returns a set of columns.
 func Columns(columns ...int) (set uint64) {
 	for _, c := range columns {
 		set |= 1 << c
@@ -179,12 +178,12 @@ func Columns(columns ...int) (set uint64) {
 	return set
 }
 
-// All are all columns.
+// All is the set of all columns.
 const All = uint64(1)<<63 - 1
 
-// Scan hands the blocks of runs whose rows may have keys from low to high to
-// fn, with the columns of a set, and Key where Then is one of them. They are
-// valid until fn returns.
+// Scan calls fn with the blocks of runs that may have keys from low to high. Rows have
+// the columns of set; a set with Then must have Key, too. They are valid until fn
+// returns.
 func (s *Store) Scan(runs []*Run, set uint64, low, high int64, fn func(rows Rows) error) error {
 	var b buffer
 	for _, r := range runs {

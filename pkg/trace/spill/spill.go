@@ -36,30 +36,29 @@ package spill
 
 import "math"
 
-// The columns that say the order of rows.
+// The columns that define the order of rows.
 const (
-	Key     = iota // by which rows are in order
-	Then           // of equal Keys, the larger first
-	Seq            // of one run, the smaller first
-	Payload        // the first column that does not
+	Key     = iota // rows are in ascending order of it
+	Then           // larger first, for equal Keys
+	Seq            // smaller first, within one Order
+	Payload        // the first column that is not part of the order
 )
 
-// None is a value of a column beyond Seq that is not there. It takes no more
-// bytes than any other.
+// None stands for a missing value, in columns after Seq. It takes no more bytes than
+// other values.
 const None = int64(math.MinInt64)
 
-// What is kept in memory, in bytes, where nobody states it: by a process that reads traces, and
-// by an analysis of theirs.
+// Default limits on what is kept in memory, in bytes.
 const (
 	DefaultBudget = 512 << 20 // of a process that reads traces
 	DefaultMemory = 64 << 20  // of an analysis
 )
 
-// BlockRows is the most rows that a block has.
+// BlockRows is the most rows of a block.
 const BlockRows = 1024
 
-// Rows are rows as columns of one length. To be written, a column beyond Seq may
-// be nil: all its values are None then. So may Seq: it is the place in the run.
+// Rows holds rows as columns of equal length. When written, a column after Seq may be
+// nil, which means that all values are None. A nil Seq is the place in the run.
 type Rows [][]int64
 
 // Len returns the number of rows.

@@ -8,43 +8,42 @@ import (
 	"sync"
 )
 
-// Store keeps pieces of bytes: in memory while they fit, after that in a
-// temporary file, which has no name where the system allows it, so that nothing
-// of it is left however the process ends. Put may be called from several
-// goroutines, and so may Get; no other methods at the same time.
+// Store keeps byte records: in memory while they fit, then in a temporary file. Where
+// the system allows it, the file has no name, so nothing is left behind however the
+// process ends. Put and Get may be called concurrently; other methods may not.
 type Store struct {
 	limit int64 // of bytes in memory
 
 	mu     sync.Mutex
-	slabs  [][]byte // memory that pieces lie in
-	used   int64    // bytes of slabs that are taken
-	file   *os.File // nil as long as memory suffices
+	slabs  [][]byte // memory for records
+	used   int64    // bytes of slabs in use
+	file   *os.File // nil while memory suffices
 	path   string   // of the file, "" once it has no name
-	size   int64    // bytes of the file, those of tail included
-	tail   []byte   // end of the file that is not yet written
+	size   int64    // bytes of the file, including tail
+	tail   []byte   // end of the file, not yet written
 	failed error
 }
 
-// Addr is where a piece lies.
+// Addr is the address of a record.
 type Addr int64
 
 const (
 	slabSize = 4 << 20
 	tailSize = 1 << 20
-	inFile   = Addr(1) << 46 // beside the offset in the file
-	// MaxRecord bounds a piece.
+	inFile   = Addr(1) << 46 // flag, beside the offset in the file
+	// MaxRecord bounds the size of a record, in bytes.
 	MaxRecord = 1 << 20
-	// MaxAddr bounds an Addr: it leaves room beside it in a column of numbers.
+	// MaxAddr bounds an Addr. It leaves room for other bits in a column of numbers.
 	MaxAddr = inFile << 1
 )
 
 // NewStore returns a store that keeps up to limit bytes in memory.
 func NewStore(limit int64) *Store { return &Store{limit: limit} }
 
-// FileError is what goes wrong with the temporary file.
+// FileError is an error of the temporary file.
 type FileError struct {
 	Dir string // where the file is, or should have been
-	Err error  // of the file system
+	Err error  // from the file system
 }
 
 // Error names the folder of the temporary file.
@@ -53,7 +52,7 @@ func (e *FileError) Error() string { return "temporary file in " + e.Dir + ": " 
 // Unwrap returns the error of the file system.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Put keeps a copy of b, of 1 to MaxRecord bytes.
+// Put stores a copy of b, which has 1 to MaxRecord bytes.
 func (s *Store) Put(b []byte) (Addr, error) {
 	if len(b) == 0 || len(b) > MaxRecord {
 		panic("BUG: a piece that is empty or too long")
@@ -84,8 +83,8 @@ func (s *Store) Put(b []byte) (Addr, error) {
 	return a, nil
 }
 
-// reserve returns memory for a piece of n bytes, which the caller is to fill, nil
-// where none is left.
+// reserve returns memory for a record of n bytes, for the caller to fill, or nil if the
+// record must go to the file.
 func (s *Store) reserve(n int) (Addr, []byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,14 +97,14 @@ func (s *Store) reserve(n int) (Addr, []byte, error) {
 			return 0, nil, fmt.Errorf("memory: %w", err)
 		}
 		s.slabs = append(s.slabs, slab)
-		s.used = int64(len(s.slabs)-1) * slabSize // what is left of the one before is not used
+		s.used = int64(len(s.slabs)-1) * slabSize // the rest of the slab before stays unused
 	}
 	a := s.used
 	s.used += int64(n)
 	return Addr(a), s.slabs[a/slabSize][a%slabSize:][:n:n], nil
 }
 
-// create makes the file.
+// create creates the file.
 func (s *Store) create() error {
 	f, err := os.CreateTemp("", "hostbound-")
 	if err != nil {
@@ -118,8 +117,8 @@ func (s *Store) create() error {
 	return nil
 }
 
-// explain makes an error of the file system that of the file, whose name nobody
-// could find.
+// explain turns an error of the file system into a FileError. It drops the file's name,
+// which nobody could find.
 func (s *Store) explain(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
@@ -130,7 +129,7 @@ func (s *Store) explain(err error) error {
 	return &FileError{os.TempDir(), err}
 }
 
-// flush writes what is not yet in the file.
+// flush writes what is not in the file yet.
 func (s *Store) flush() error {
 	if len(s.tail) == 0 || s.failed != nil {
 		return s.failed
@@ -143,14 +142,14 @@ func (s *Store) flush() error {
 	return nil
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (s *Store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failed = cmp.Or(s.failed, err)
 }
 
-// Err returns the first error that putting a piece into the file, or a log, has met.
+// Err returns the first error of writing to the file, or of a log.
 func (s *Store) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +159,8 @@ func (s *Store) Err() error {
 // Spilled returns the number of bytes in the file.
 func (s *Store) Spilled() int64 { return s.size }
 
-// Get returns n bytes from a on, of one piece. They are in the memory of the
-// store or in that of scratch, which is made larger where it must be.
+// Get returns n bytes of one record, from address a on. They are in the memory of the
+// store or in scratch, which grows if it must.
 func (s *Store) Get(a Addr, n int, scratch *[]byte) ([]byte, error) {
 	if a&inFile == 0 { // Fast path: pieces in memory do not change.
 		at := int64(a)
@@ -186,7 +185,7 @@ func (s *Store) Get(a Addr, n int, scratch *[]byte) ([]byte, error) {
 	return b, nil
 }
 
-// Close gives back memory and file. A second call does nothing.
+// Close releases memory and file. A second call does nothing.
 func (s *Store) Close() error {
 	for _, slab := range s.slabs {
 		freeSlab(slab)
