@@ -1,33 +1,33 @@
 package replay
 
-// The order of what happens at one instant.
+// The order in which things happen at one instant.
 const (
 	meets    = iota // a collective ends
 	hostEnds        // a row of a thread ends
 	stepEnds        // a step ends
 )
 
-// end is something that is going to happen: at t, to what ref is the number of. It holds no
-// pointers, so that moving it about is cheap.
+// end is something due at time t. ref is the number of the meeting, row or step that it
+// concerns. It holds no pointers, so that moving it about is cheap.
 type end struct {
 	t     int64
-	order uint64 // what, then the later begun first
+	order uint64 // what first, then the latest begun first
 	ref   int32
 }
 
 const seqBits = 60
 
-// what is what happens.
+// what returns the kind of event: meets, hostEnds or stepEnds.
 func (a *end) what() int { return int(a.order >> seqBits) }
 
-// agenda has what is going to happen, the earliest first; of equal ones collectives end
-// first, then rows, then steps, and of these what began last.
+// agenda is a heap of what is due, the earliest first. At one time collectives end
+// before rows, and rows before steps; among equals, what began last ends first.
 type agenda struct {
 	heap []end
 	seq  uint64
 }
 
-// next is when something happens next, never for nothing.
+// next returns the time of the first end, never if there is none.
 func (a *agenda) next() int64 {
 	if len(a.heap) == 0 {
 		return never
@@ -37,7 +37,7 @@ func (a *agenda) next() int64 {
 
 func (a *end) before(b *end) bool { return a.t < b.t || a.t == b.t && a.order < b.order }
 
-// push adds what is going to happen.
+// push adds an end.
 func (a *agenda) push(t int64, what int, ref int32) {
 	a.seq++
 	x := end{t, uint64(what)<<seqBits | (1<<seqBits - 1 - a.seq), ref}
@@ -55,7 +55,7 @@ func (a *agenda) push(t int64, what int, ref int32) {
 	a.heap = h
 }
 
-// pop takes what happens first.
+// pop removes and returns the first end. The agenda must not be empty.
 func (a *agenda) pop() end {
 	h := a.heap
 	first, n := h[0], len(h)-1

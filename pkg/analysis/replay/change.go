@@ -13,137 +13,144 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// What a change changes.
+// what is the quantity that a change is about.
 type what int
 
 const (
 	hostTime  what = iota // all host time
-	allHost               // host time, and what threads do in the operating system
+	allHost               // host time, and the time of OS calls that wait
 	rangeTime             // host time inside ranges
 	callTime              // host time inside calls
-	classTime             // host time inside rows of some classes
+	classTime             // host time inside rows of certain classes
 	unitTime              // units
 	noWait                // waits in calls
-	bareTime              // host time outside of all ranges and calls
-	lostTime              // time in which launching threads have lost their CPU
-	whyHost               // host time with a why
-	limitTime             // what a CPU limit took
-	evenTime              // the host time of a rank's step is the median of the ranks'
-	graphTime             // the host time of forward passes whose kernels are launched by themselves
+	bareTime              // host time outside all ranges and calls
+	lostTime              // time during which launching threads are off the CPU without waiting
+	whyHost               // host time with a given why
+	limitTime             // time during which a CPU limit stopped the process
+	evenTime              // host time of a rank's step: set to the median over ranks
+	graphTime             // host time of forward passes whose kernels are launched one by one
 	numWhats
 )
 
-// options are the options of whatif that ask for changes, of those that one does.
+// options are the names of whatif's options, for each what that has one.
 var options = [numWhats]string{
 	hostTime: "host", rangeTime: "range", callTime: "call", unitTime: "kernel", noWait: "no-wait", whyHost: "why",
 	limitTime: "cpu-quota", evenTime: "even", graphTime: "graph",
 }
 
-// tokens says which of the waits that a change is about.
+// tokens selects the waits that a change is about.
 type tokens int
 
 const (
 	anyWait   tokens = iota
-	notTokens        // those that bring tokens back stay
-	forTokens        // those that bring tokens back, alone
+	notTokens        // waits other than those that bring tokens back
+	forTokens        // only waits that bring tokens back
 )
 
-// Change is one thing that is different. Times that it is about are multiplied by Factor,
-// and 0 is gone; where Amount is not 0 each occurrence is so much longer instead, in ns.
+// Change is one thing that is different. Durations that it selects are multiplied by
+// Factor; 0 removes them. If Amount is not 0, each occurrence gets longer by Amount ns
+// instead.
 type Change struct {
 	what    what
-	glob    string // of names, folded names where folded; "" for all
+	glob    string // of names, or a folded name if folded is set; "" for all
 	within  string // glob of a range around a call, "" for any place
-	folded  bool   // glob is a name as names have it, digits folded
-	placed  bool   // only where the ranges around, or the range and those around it, are path
-	path    string // the outermost first, as idle.Sites.PathText writes it
+	folded  bool   // glob is a name with digits folded, not a pattern
+	placed  bool   // only where the open ranges (for ranges: itself included) are path
+	path    string // outermost first, as idle.Sites.PathText writes it
 	tokens  tokens
-	classes []event.Class // of rows
+	classes []event.Class // of rows, for classTime
 	rank    *int32        // nil for all
 	Factor  float64
 	Amount  int64
 }
 
-// Host is host time times a factor.
+// Host multiplies all host time by factor, except in OS calls that wait, sleep, read or
+// write.
 func Host(factor float64) Change { return Change{what: hostTime, Factor: factor} }
 
-// GPU is the length of all units times a factor.
+// GPU multiplies the length of all units by factor.
 func GPU(factor float64) Change { return Change{what: unitTime, Factor: factor} }
 
-// Units is the length of units of a name, as event has it, times a factor.
+// Units multiplies the length of units of a name, as in event rows, by factor.
 func Units(name string, factor float64) Change {
 	return Change{what: unitTime, glob: name, folded: true, Factor: factor}
 }
 
-// Range multiplies the host time inside ranges of a name, digits folded; of any name where it is "".
+// Range multiplies the host time inside ranges of a name (digits folded). With At, ""
+// selects the ranges of that path whatever their name; without At it selects none.
 func Range(name string, factor float64) Change {
 	return Change{what: rangeTime, glob: name, folded: true, Factor: factor}
 }
 
-// Call multiplies what calls of a name take, but not what they wait for the GPU.
+// Call multiplies the time of calls of a name, but not the time that they wait for the
+// GPU.
 func Call(name string, factor float64) Change {
 	return Change{what: callTime, glob: name, folded: true, Factor: factor}
 }
 
-// Wait leaves the waits of calls of a name out.
+// Wait removes the waits inside calls of a name.
 func Wait(call string) Change { return Change{what: noWait, glob: call, folded: true} }
 
-// Ahead leaves the waits out that bring tokens back: the host runs ahead of the GPU without an end.
+// Ahead removes the waits that bring tokens back: the host may run ahead of the GPU
+// without limit.
 func Ahead() Change { return Change{what: noWait, tokens: forTokens} }
 
-// Loading multiplies the host time in which code is compiled or loaded.
+// Loading multiplies the host time during which code is compiled or loaded.
 func Loading(factor float64) Change {
 	return Change{what: whyHost, glob: idle.Load.String(), Factor: factor}
 }
 
-// Class multiplies the host time inside rows of some classes, wherever they are: calls, those of
-// the operating system on launching threads alone, ranges of the garbage
-// collector (event.GC) and of waits for the interpreter lock (event.GIL).
+// Class multiplies the host time inside rows of the classes: calls, OS calls of
+// launching threads, ranges of the garbage collector (event.GC), and waits for the
+// interpreter lock (event.GIL).
 func Class(factor float64, classes ...event.Class) Change {
 	return Change{what: classTime, classes: classes, Factor: factor}
 }
 
-// Bare multiplies the host time of launching threads outside of all ranges and calls.
+// Bare multiplies the host time of launching threads outside all ranges and calls.
 func Bare(factor float64) Change { return Change{what: bareTime, Factor: factor} }
 
-// Lost multiplies the time in which launching threads have lost their CPU: they are on none, and
-// in no call that waits.
+// Lost multiplies the time during which launching threads have lost their CPU: they run
+// on none and are in no call that waits.
 func Lost(factor float64) Change { return Change{what: lostTime, Factor: factor} }
 
-// Even has the host time of each rank's step be the median of the ranks'.
+// Even sets the host time of each rank's step to the median over ranks.
 func Even() Change { return Change{what: evenTime} }
 
-// Graph has forward passes replay one graph whose kernels are launched by themselves: from the
-// first to the last launch of a kernel that could be captured the host does nothing else. Steps
-// with context requests stay.
+// Graph replays one graph per forward pass whose kernels are launched one by one: from
+// the first to the last launch of a kernel that could be captured, the host only
+// launches the graph. Steps with context requests do not change.
 func Graph() Change { return Change{what: graphTime} }
 
-// Unlimited is without what a limit on CPU time took.
+// Unlimited removes the time during which a CPU limit stopped the process.
 func Unlimited() Change { return Change{what: limitTime} }
 
-// At is the change inside the ranges of a path alone, or of ranges whose path that is.
+// At restricts the change to rows directly inside the ranges of path ("" for outside all
+// ranges). A change of ranges is restricted to those that have this path themselves.
 func (c Change) At(path string) Change {
 	c.placed, c.path = true, path
 	return c
 }
 
-// On is the change on one rank alone.
+// On restricts the change to one rank.
 func (c Change) On(rank int32) Change {
 	c.rank = &rank
 	return c
 }
 
-// SparingTokens is the change without the waits that bring tokens back, which stay.
+// SparingTokens keeps the waits that bring tokens back.
 func (c Change) SparingTokens() Change {
 	c.tokens = notTokens
 	return c
 }
 
-// on reports whether a change is about a rank.
+// on reports whether the change applies to a rank.
 func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
 
-// Parse reads the value of an option of whatif that asks for a change: F for host and gpu, GLOB=F
-// for range, call, kernel and why (gil are waits for the interpreter lock), or GLOB=-50us for the first two, and CALL or CALL@RANGE, both
+// Parse reads the value of a whatif option that asks for a change. It is FACTOR for host
+// and gpu, GLOB=FACTOR for range, call, kernel and why (glob gil: waits for the
+// interpreter lock), also GLOB=-50us for range and call, and CALL or CALL@RANGE, both
 // globs, for no-wait.
 func Parse(option, text string) (c Change, err error) {
 	value := text
@@ -161,7 +168,7 @@ func Parse(option, text string) (c Change, err error) {
 			return c, fmt.Errorf("%q is not GLOB=FACTOR", text)
 		}
 		c.glob, value = text[:k], text[k+1:]
-		if c.what == whyHost && c.glob == event.Classes[event.GIL] { // a cause of gaps, which ranges tell
+		if c.what == whyHost && c.glob == event.Classes[event.GIL] { // a cause in gaps, which ranges show
 			c.what, c.glob = rangeTime, marker.WaitsForGIL+"*"
 		}
 	}
@@ -176,7 +183,7 @@ func Parse(option, text string) (c Change, err error) {
 	return c, nil
 }
 
-// whatOf is what an option changes.
+// whatOf returns what an option changes.
 func whatOf(option string) what {
 	for w, name := range options {
 		if name == option {
@@ -186,7 +193,7 @@ func whatOf(option string) what {
 	return unitTime // gpu
 }
 
-// checkGlobs reports whether all are globs.
+// checkGlobs returns an error unless all are valid globs.
 func checkGlobs(globs ...string) error {
 	for _, g := range globs {
 		if _, err := path.Match(slashless(g), ""); err != nil {
@@ -196,16 +203,16 @@ func checkGlobs(globs ...string) error {
 	return nil
 }
 
-// matches reports whether a name is one that the change is about.
+// matches reports whether a name matches a glob; "*" also matches slashes.
 func matches(glob, name string) bool {
 	ok, err := path.Match(slashless(glob), slashless(name))
 	return ok && err == nil
 }
 
-// slashless is a text whose slashes are no borders of what a glob's star stands for.
+// slashless replaces slashes, at which path.Match would end what a star matches.
 func slashless(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 
-// String is the change as the option that asks for it.
+// String returns the change as the option that asks for it.
 func (c Change) String() string {
 	value := strconv.FormatFloat(c.Factor, 'g', 4, 64)
 	if c.Amount != 0 {
@@ -229,19 +236,20 @@ func (c Change) String() string {
 	return option
 }
 
-// Scenario is changes that are made together.
+// Scenario is a set of changes that are made together.
 type Scenario struct {
-	// Name is what it is called, "" for its changes.
+	// Name is the title, "" to use the changes.
 	Name    string
-	Changes []Change // made together
-	// Keep: waits for other threads keep their length (--waits keep).
+	Changes []Change
+	// Keep makes waits for other threads keep their length (--waits keep).
 	Keep bool
-	// Typical are steps that take what the median of the others of their rank and phase takes,
-	// by rank and number, where a graph is not what changes them.
+	// Typical selects steps, by rank and number, that are given the median time of the
+	// other steps of their rank and phase. It is ignored where a Graph change can be
+	// replayed instead.
 	Typical map[int32]map[int]bool
 }
 
-// String names the scenario.
+// String returns the name of the scenario, or its changes.
 func (s *Scenario) String() string {
 	if s.Name != "" {
 		return s.Name

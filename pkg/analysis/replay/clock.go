@@ -6,15 +6,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// clocks bring the rows of several reports to one clock, as package collective does, so that
-// collectives meet: session starts of several hosts are milliseconds apart.
+// clocks aligns the rows of several reports to one clock, as package collective does, so
+// that collectives match: session starts of different hosts are milliseconds apart.
 type clocks struct {
 	lanes []collective.Lane
-	of    []int32 // the process of each
-	ahead []int64 // by process: what its clock is ahead of the first one's, ns
+	of    []int32 // the process of each lane
+	ahead []int64 // by process: how far its clock is ahead of the first one's, ns
 }
 
-// collective observes a collective, where there are several reports.
+// collective records a collective if there are several reports.
 func (t *Trace) collective(b *event.Batch, i int, process int32, name int64) {
 	if len(t.header.Reports) < 2 || b.End.Values[i] <= b.Start.Values[i] {
 		return
@@ -38,7 +38,8 @@ func (t *Trace) collective(b *event.Batch, i int, process int32, name int64) {
 	})
 }
 
-// align brings all rows to the clock of the first report of their run. Drift within a run is left.
+// align moves all rows to the clock of the first report of their run. Drift within a run
+// remains.
 func (t *Trace) align() error {
 	t.clocks.ahead = make([]int64, len(t.processes))
 	if len(t.clocks.lanes) < 2 {
@@ -71,7 +72,7 @@ func (t *Trace) align() error {
 	return nil
 }
 
-// earlier is a run with all times earlier.
+// earlier returns a copy of a run with all times earlier by the given ns.
 func earlier(store *spill.Store, w *spill.Writer, run *spill.Run, by int64) (*spill.Run, error) {
 	err := store.Scan([]*spill.Run{run}, spill.All, run.First, run.Last, func(rows spill.Rows) error {
 		for i := range rows[spill.Key] {

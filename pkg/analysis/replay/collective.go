@@ -2,28 +2,29 @@ package replay
 
 import "slices"
 
-// meeting is a collective under way: its units, one of each GPU, which end together.
+// meeting is a collective in progress. Its units, one per GPU, end together.
 type meeting struct {
 	name      int32
-	number    int32 // among all
-	due       int   // how often it is on the agenda
+	number    int32 // its index in meetings.all
+	due       int   // how many times it is on the agenda
 	members   []*unit
-	first     int64 // the earliest end
+	first     int64 // the earliest end of a member
 	lastStart int64
 	done      bool
 }
 
-// meetings are the collectives under way.
+// meetings are the collectives in progress.
 type meetings struct {
 	gpu     *gpu
 	pending map[int32][]*meeting // by name
 	all     []*meeting
 	free    []*meeting
-	alone   map[int32]int // by process: its collectives that no other GPU takes part in, less those that one does
+	alone   map[int32]int // by process: its collectives without a match on another GPU, less those with one
 }
 
-// add makes a unit part of a collective. Units of one meet where the last starts before the
-// first ends, and their ends are the nearest ones.
+// add makes a unit part of a collective. Units belong together if the last one starts
+// before the first one ends; if several meetings qualify, the one with the nearest end
+// counts.
 func (c *meetings) add(u *unit, name int32) {
 	var best *meeting
 	for _, m := range c.pending[name] {
@@ -47,7 +48,7 @@ func (c *meetings) add(u *unit, name int32) {
 	}
 }
 
-// begin begins a meeting.
+// begin starts a meeting with its first unit.
 func (c *meetings) begin(u *unit, name int32) (m *meeting) {
 	if n := len(c.free); n > 0 {
 		m, c.free = c.free[n-1], c.free[:n-1]
@@ -60,7 +61,7 @@ func (c *meetings) begin(u *unit, name int32) (m *meeting) {
 	return m
 }
 
-// due resolves a meeting whose first unit ends now, unless it is done.
+// due resolves a meeting whose first unit ends now, unless that has happened already.
 func (c *meetings) due(number int32) {
 	m := c.all[number]
 	if !m.done {
@@ -71,8 +72,8 @@ func (c *meetings) due(number int32) {
 	}
 }
 
-// together reports whether the units of a meeting end with another one: the ends are less far
-// apart than half of the shorter of them takes.
+// together reports whether a unit ends together with a meeting: the ends are at most
+// half of the shortest duration apart.
 func together(m *meeting, u *unit) bool {
 	shortest := u.end - u.start
 	for _, o := range m.members {
@@ -81,18 +82,18 @@ func together(m *meeting, u *unit) bool {
 	return m.apart(u) <= max(shortest/2, jitter)
 }
 
-// apart is how far a unit's end is from the first one of a meeting.
+// apart returns the distance between the unit's end and the earliest end of the meeting.
 func (m *meeting) apart(u *unit) int64 { return max(u.end-m.first, m.first-u.end) }
 
-// has reports whether a meeting has a unit of the same GPU of the same process.
+// has reports whether a meeting has a unit on the same GPU of the same process.
 func (m *meeting) has(u *unit) bool {
 	return slices.ContainsFunc(m.members, func(o *unit) bool {
 		return o.stream.process == u.stream.process && o.stream.device == u.stream.device
 	})
 }
 
-// resolve ends a collective: all end when the last has arrived and what it does since then
-// is done.
+// resolve ends a collective: all members end when the last one has arrived, plus the
+// time that they took from there.
 func (c *meetings) resolve(m *meeting) {
 	m.done = true
 	for _, u := range m.members {

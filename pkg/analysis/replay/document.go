@@ -32,7 +32,7 @@ func (r *Report) Document() *report.Document {
 	return d
 }
 
-// title says what helps most.
+// title names the change that helps most.
 func (r *Report) title() report.Text {
 	p := r.best()
 	switch {
@@ -52,7 +52,8 @@ func (r *Report) title() report.Text {
 	return report.Textf("What if: %s would save %s of a step of %s", p.Change, report.Micros(p.GainUs), report.Micros(r.StepUs))
 }
 
-// label is what the row of a scenario is called; the best two are spelled out above the table.
+// label returns the name of the scenario's row. The best two are spelled out above the
+// table.
 func (p *Prediction) label() string {
 	if p.of.pair {
 		return bestTwo
@@ -60,7 +61,7 @@ func (p *Prediction) label() string {
 	return p.Change
 }
 
-// table is the scenarios.
+// table adds the table of scenarios.
 func (r *Report) table(s *report.Section) {
 	t := s.Table("", report.Columns("change: names, step: duration, gain: duration, gain/step: ratio, 95 % interval of the gain: duration 1, waits kept: duration 2, event before: duration 2, tokens/s per rank: figure 3")...)
 	t.OneUnit = true
@@ -74,7 +75,7 @@ func (r *Report) table(s *report.Section) {
 	}
 }
 
-// waterfall draws what each scenario takes off the step of now.
+// waterfall draws how much each scenario takes off the present step.
 func (r *Report) waterfall(s *report.Section) {
 	p := &figure.Bars{Series: []figure.Series{{Name: "a step", Color: figure.Busy}, {Name: "gone", Color: figure.Other}}, Named: true}
 	now := report.Micros(r.StepUs)
@@ -92,7 +93,7 @@ func (r *Report) waterfall(s *report.Section) {
 	s.Extra("What a step would take", fmt.Sprintf("A step takes %s now; each bar is what it would take with a change, and what is gone.", now), p, t)
 }
 
-// phases is a table of the scenarios by phase, where there are several.
+// phases adds a table of the scenarios by phase, if there are several phases.
 func (r *Report) phases(d *report.Document) {
 	names := []string{"context", "generation", "unknown"}
 	have := map[string]bool{}

@@ -5,21 +5,22 @@ import (
 	"slices"
 )
 
-// spentIn is host time of a step of a rank's launching threads in ranges of a name, the innermost,
-// -1 for outside of all; or the factor of that time.
+// spentIn is the host time of a rank's launching threads in one step, inside ranges of
+// one name (the innermost; -1 for outside all ranges), or a factor for that time.
 type spentIn struct {
 	name  int32
-	value float32 // ns
+	value float32 // ns, or the factor
 }
 
-// hostTimes are the host times of steps. A rank is late somewhere: what is taken from all of its
-// host time alike is also taken from where nothing waits for it.
+// hostTimes are the host times of steps. They are kept by range because a rank is late
+// in some place: scaling all its host time equally would also shorten ranges that
+// nothing waits for.
 type hostTimes struct {
 	names []name
 	steps [][]spentIn // by step
 }
 
-// newHostTimes returns none, nil where the steps are those of one process.
+// newHostTimes returns empty host times, or nil if all steps are of one process.
 func newHostTimes(t *Trace) *hostTimes {
 	for k := range t.steps {
 		if t.steps[k].process != t.steps[0].process {
@@ -29,8 +30,9 @@ func newHostTimes(t *Trace) *hostTimes {
 	return nil
 }
 
-// HostTimes returns the host time of a rank's launching threads, us per step of the benchmark segment, by the
-// innermost range, "" for outside of all; nil where the steps are those of one rank.
+// HostTimes returns the host time of a rank's launching threads, in us per step of the
+// benchmark segment, by innermost range ("" for outside all ranges). It is nil if all
+// steps are of one rank.
 func (t *Trace) HostTimes(rank int32) (map[string]float64, error) {
 	p, err := t.predictor()
 	if err != nil || p.learner.spent == nil {
@@ -57,7 +59,7 @@ func (t *Trace) HostTimes(rank int32) (map[string]float64, error) {
 	return times, nil
 }
 
-// add adds host time of a thread.
+// add adds d ns of host time of a thread.
 func (h *hostTimes) add(th *thread, d int64) {
 	q := th.process
 	if q.spentAt == nil {
@@ -72,7 +74,7 @@ func (h *hostTimes) add(th *thread, d int64) {
 	(*list)[*k].value += float32(d)
 }
 
-// innermost is the name of the innermost range that is open on a thread, -1 for none.
+// innermost returns the name of the innermost open range of a thread, -1 for none.
 func (th *thread) innermost(names []name) int32 {
 	if n := len(th.ranges); n > 0 {
 		return names[th.ranges[n-1].name].same
@@ -80,10 +82,10 @@ func (th *thread) innermost(names []name) int32 {
 	return -1
 }
 
-// factors returns by step the factors of its host time that make it the median of the ranks',
-// in sum and, as far as that allows, in ranges of each name; nil where there is one rank. Steps of
-// several ranks are one iteration by their number; where ranks have unlike numbers of steps, those
-// that start next to one another are.
+// factors returns, by step, the factors that bring its host time to the median over
+// ranks: in sum and, as far as that allows, in ranges of each name. It is nil for one
+// rank. Steps of several ranks with the same index are one iteration. If ranks have
+// different numbers of steps, those that start closest to one another are.
 func (h *hostTimes) factors(t *Trace) [][]spentIn {
 	byProcess := make([][]int32, len(t.processes))
 	for _, k := range byStart(t.steps) {
@@ -100,7 +102,7 @@ func (h *hostTimes) factors(t *Trace) [][]spentIn {
 			var all [][]spentIn
 			for o, other := range ranks {
 				j := n
-				if !alike && o != r { // a rank may have steps of one start, of which nearest returns any
+				if !alike && o != r { // a rank may have several steps with one start, and nearest returns any
 					j = nearest(t, other, t.steps[k].start)
 				}
 				all = append(all, h.steps[other[j]])
@@ -111,7 +113,7 @@ func (h *hostTimes) factors(t *Trace) [][]spentIn {
 	return factors
 }
 
-// evenStep returns the factors of a step, one of those of all ranks.
+// evenStep returns the factors of a step, own, which is one of ranks.
 func evenStep(own []spentIn, ranks [][]spentIn) []spentIn {
 	of := map[int32][]float32{}
 	var sums []float32
@@ -141,13 +143,14 @@ func evenStep(own []spentIn, ranks [][]spentIn) []spentIn {
 	return all
 }
 
-// median returns the median of values, and orders them.
+// median returns the median of values, which it sorts.
 func median(values []float32) float32 {
 	slices.Sort(values)
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
 }
 
-// evenFactor is the factor of a thread's host time in the step of its process.
+// evenFactor returns the factor of a thread's host time in the current step of its
+// process.
 func (p *plan) evenFactor(th *thread) float64 {
 	code := th.innermost(p.names)
 	k, ok := slices.BinarySearchFunc(th.process.even, code, func(s spentIn, code int32) int { return cmp.Compare(s.name, code) })
@@ -157,7 +160,7 @@ func (p *plan) evenFactor(th *thread) float64 {
 	return float64(th.process.even[k].value)
 }
 
-// nearest returns the place in order of the step that starts nearest to a time.
+// nearest returns the index in order of the step whose start is nearest to at.
 func nearest(t *Trace, order []int32, at int64) int {
 	j, _ := slices.BinarySearchFunc(order, at, func(k int32, at int64) int {
 		if t.steps[k].start < at {
@@ -171,7 +174,7 @@ func nearest(t *Trace, order []int32, at int64) int {
 	return j
 }
 
-// enterStep has a process's host time count for a step from its start on.
+// enterStep makes host time of a process count for step k from the step's start on.
 func (h *hosts) enterStep(q *process, k int32, at int64) {
 	even := h.plan.asks[evenTime] && h.even != nil
 	if h.learn == nil && !even {

@@ -11,22 +11,22 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// none is no correlation.
+// none stands for no correlation.
 const none = int64(math.MinInt64)
 
-// known is what a run says of itself.
+// known is what a run reveals about itself. Times are in ns.
 type known struct {
-	latency            []int64          // from call to start, by code of the call's name; -1 where no unit says
-	age, oldest        []int            // by thread: of the record that its waits for events are for, and the greatest that they do not contradict
-	passes             *passes          // that launch kernels by themselves which a graph could replay
-	even               [][]spentIn      // by step: factors of its host time that make it the median of the ranks'; nil for one rank
+	latency            []int64          // from call to start, by code of the call's name; -1 if no unit shows it
+	age, oldest        []int            // by thread: which record its waits for events are for (1: the latest), and the oldest that is possible
+	passes             *passes          // forward passes whose kernels a graph could launch
+	even               [][]spentIn      // by step: factors that bring its host time to the median over ranks; nil for one rank
 	limits             [][][2]int64     // by process: when a CPU limit stopped it
-	free               []int64          // what calls of a name take that wait for nothing, 0 where none says
-	graphCall, nodeGap int64            // what launching a graph takes, and the time between its kernels
+	free               []int64          // by code: duration of calls that wait for nothing, 0 if unknown
+	graphCall, nodeGap int64            // duration of a graph launch, and the gap between a graph's kernels
 	tokens             map[waitKey]bool // the waits that bring tokens back
 }
 
-// unknown is what is known of a trace before it was read.
+// unknown returns what is known of a trace before it has been read.
 func unknown(t *Trace) *known {
 	k := &known{latency: make([]int64, len(t.names.all)), age: slices.Repeat([]int{1}, len(t.threads))}
 	k.oldest = k.age
@@ -36,48 +36,49 @@ func unknown(t *Trace) *known {
 	return k
 }
 
-// learner finds what a run says of itself, in a pass without changes.
+// learner gathers what a run reveals about itself, in a pass without changes.
 type learner struct {
-	late    histograms // by code of the call's name
+	late    histograms // from call to start, by code of the call's name
 	all     histogram
-	least   []int64 // the shortest of a name, also of units that followed others
-	ranges  []int64 // host time of launching threads in ranges, ns, by code: the innermost
-	around  []int64 // with those inside of them
-	calls   []int64 // in calls
+	least   []int64 // by code: the shortest, including units that waited for others
+	ranges  []int64 // host time of launching threads, ns, by code of the innermost range
+	around  []int64 // the same, by code of each range around it
+	calls   []int64 // the same, by code of the innermost call
 	waits   map[site]int64
 	passes  *passes
 	spent   *hostTimes            // nil for one rank
-	free    histograms            // what calls take that wait for nothing, by code of their name
-	alone   map[event.Class]int64 // waits of launching threads in the operating system for nothing that was found, ns
+	free    histograms            // duration of calls that wait for nothing, by code
+	alone   map[event.Class]int64 // OS waits of launching threads for which no waker was found, ns
 	stops   []stops               // by process
-	called  [][2]int64            // by thread: its call of the system that ends last
-	gaps    histogram             // between kernels of replays
-	graphs  histogram             // what calls that launch graphs take
+	called  [][2]int64            // by thread: start and end of the OS call that ends last
+	gaps    histogram             // between kernels of a graph replay
+	graphs  histogram             // duration of graph launches
 	tokens  *tokenWaits
-	woken   bool   // a launching thread waited for another
-	records []int  // of events, by process
+	woken   bool   // some thread waited for another, or for the interpreter lock
+	records []int  // event records, by process
 	ages    []ages // by thread
 }
 
-// ages is what waits of a thread for events say of which record they are for: the threads of a run may
-// play different parts.
+// ages counts what the event waits of one thread say about which record they are for. It
+// is kept by thread because the threads of a run may have different roles.
 type ages struct {
-	events  int             // waits for them
-	against [maxAge + 1]int // that an age contradicts
-	long    int             // that waited
-	over    [maxAge + 1]int // of these those before which the unit had ended that they would be for
+	events  int             // waits for events
+	against [maxAge + 1]int // by age: waits that contradict it
+	long    int             // waits longer than threadWait
+	over    [maxAge + 1]int // by age: long waits that began after the unit in question had ended
 }
 
-// site is where calls wait.
+// site is a place where calls wait: a call and the innermost range around it, -1 for
+// none.
 type site struct{ call, within int32 }
 
-// newLearner returns a learner.
+// newLearner returns an empty learner.
 func newLearner(t *Trace) *learner {
 	n := len(t.names.all)
 	return &learner{late: make(histograms, n), free: make(histograms, n), least: slices.Repeat([]int64{never}, n), ranges: make([]int64, n), around: make([]int64, n), calls: make([]int64, n), waits: map[site]int64{}, alone: map[event.Class]int64{}, passes: newPasses(t), tokens: newTokenWaits(), stops: make([]stops, len(t.processes)), called: make([][2]int64, len(t.threads)), spent: newHostTimes(t), records: make([]int, len(t.processes)), ages: make([]ages, len(t.threads))}
 }
 
-// ran notes a stretch of a thread on a CPU, or a call of the system.
+// ran observes a time slice of a thread on a CPU, or an OS call.
 func (l *learner) ran(process int, r *row) {
 	switch call := &l.called[r.place]; {
 	case r.kind == event.Run:
@@ -87,8 +88,9 @@ func (l *learner) ran(process int, r *row) {
 	}
 }
 
-// launch notes how long a unit took to start that waited for nothing but its call. What was
-// launched after its thread made a stream wait for an event may have waited for that.
+// launch observes the latency of a unit that waited only for its call. A unit launched
+// after its thread made a stream wait for an event may have waited for that, and does
+// not count.
 func (l *learner) launch(c *launch, u *unit, prev *unit) {
 	if u.start < c.start {
 		return
@@ -101,7 +103,7 @@ func (l *learner) launch(c *launch, u *unit, prev *unit) {
 	l.late.add(c.name, u.start-c.start)
 }
 
-// host notes host time of a thread.
+// host observes d ns of host time of a thread.
 func (l *learner) host(th *thread, d int64) {
 	if d <= 0 || !th.launches {
 		return
@@ -120,7 +122,7 @@ func (l *learner) host(th *thread, d int64) {
 	}
 }
 
-// waited notes a wait.
+// waited observes a wait of d ns.
 func (l *learner) waited(th *thread, o *openRow, d int64) {
 	l.woken = l.woken || o.kind != event.API
 	if o.kind != event.API || !th.launches || d <= 0 {
@@ -133,8 +135,9 @@ func (l *learner) waited(th *thread, o *openRow, d int64) {
 	l.waits[site{o.name, within}] += d
 }
 
-// row notes the end of a wait for an event: which ages it contradicts. What was launched
-// before the record has ended by then, and had not when the call began, if it waited.
+// row observes the end of a row: the duration of a call that waited for nothing, and for
+// an event wait, which ages it contradicts. Whatever was launched before the record must
+// have ended when the wait ends and, if the wait was long, not before it began.
 func (l *learner) row(t *Trace, o *openRow) {
 	if o.kind == event.API && o.class != event.APISync && o.copied == nil && !o.full {
 		l.free.add(o.name, o.row.end-o.start)
@@ -180,7 +183,7 @@ func (l *learner) known(t *Trace) *known {
 		switch {
 		case h != nil:
 			k.latency[i] = h.median()
-		case l.least[i] != never && l.all.n > 0: // none says: no more than any took, nor than calls of other names
+		case l.least[i] != never && l.all.n > 0: // not observed alone: no more than the shortest, nor than calls of other names
 			k.latency[i] = min(l.least[i], l.all.median())
 		case l.least[i] != never:
 			k.latency[i] = l.least[i]
@@ -213,14 +216,15 @@ func (l *learner) known(t *Trace) *known {
 		}
 		k.oldest[i] = k.age[i]
 		if next := k.age[i] + l.recordsPerStep(t, t.threads[i].process); next <= maxAge && a.events > 0 && float64(a.over[next]) <= contradicted*float64(a.long) {
-			k.oldest[i] = next // nothing says which
+			k.oldest[i] = next // the recording does not tell which
 		}
 	}
 	return k
 }
 
-// recordsPerStep is how many events a step of a process records: a wait that is not for the record of
-// its own step is for that of the step before, so many records earlier. It is 1 where no steps are known.
+// recordsPerStep returns how many events a step of a process records, 1 if no steps are
+// known. A wait that is not for the record of its own step is for that of the step
+// before, this many records earlier.
 func (l *learner) recordsPerStep(t *Trace, process int32) int {
 	n := 0
 	for i := range t.steps {
@@ -234,8 +238,9 @@ func (l *learner) recordsPerStep(t *Trace, process int32) int {
 	return max(1, (l.records[process]+n/2)/n)
 }
 
-// eventAge is of which records the waits of a thread for events may be, of one with most of them where
-// that is ambiguous, or of one with most where none is; nil where none waits.
+// eventAge returns the youngest and the oldest record that event waits may be for, 1 for
+// the latest. It is that of an ambiguous thread if there is one, else that of the thread
+// with most event waits. It is nil if there are no event waits.
 func (p *predictor) eventAge() *[2]int {
 	var best *[2]int
 	most := 0
@@ -249,16 +254,16 @@ func (p *predictor) eventAge() *[2]int {
 	return best
 }
 
-// histogram counts times, each to within 1/256 of it.
+// histogram counts durations in ns, each to within 1/256.
 type histogram struct {
 	counts []uint32
 	n      int64
 }
 
-// histograms are those of names, nil for none.
+// histograms has one histogram by code of a name, nil for none.
 type histograms []*histogram
 
-// add counts a time of a name.
+// add counts a duration for a name.
 func (h histograms) add(name int32, v int64) {
 	if h[name] == nil {
 		h[name] = &histogram{}
@@ -266,10 +271,11 @@ func (h histograms) add(name int32, v int64) {
 	h[name].add(v)
 }
 
-// exactBins is how many of the shortest times have a place each; then 256 to each doubling have one.
+// exactBins is how many of the shortest durations have a bin each; above, each doubling
+// has 256.
 const exactBins = 512
 
-// bin is where a time is counted.
+// bin returns the bin of a duration.
 func bin(v int64) int {
 	if v < exactBins {
 		return int(v)
@@ -278,7 +284,7 @@ func bin(v int64) int {
 	return k<<8 + int(v>>k)
 }
 
-// add counts a time.
+// add counts a duration.
 func (h *histogram) add(v int64) {
 	k := bin(v)
 	if k >= len(h.counts) {
@@ -288,7 +294,7 @@ func (h *histogram) add(v int64) {
 	h.n++
 }
 
-// median returns the median.
+// median returns the median, -1 if nothing was counted.
 func (h *histogram) median() int64 {
 	left := h.n / 2
 	for k, c := range h.counts {
@@ -303,7 +309,8 @@ func (h *histogram) median() int64 {
 	return -1
 }
 
-// largest returns the codes of the largest values, at most n of them.
+// largest returns the codes of the at most n largest positive values, in descending
+// order.
 func largest(values []int64, n int) (codes []int32) {
 	for k, v := range values {
 		if v > 0 {
@@ -314,7 +321,7 @@ func largest(values []int64, n int) (codes []int32) {
 	return codes[:min(n, len(codes))]
 }
 
-// learn finds what the run says of itself, once.
+// learn returns what the run reveals about itself. It is computed once.
 func (t *Trace) learn() (*known, *learner, error) {
 	var err error
 	if t.known == nil {
@@ -323,16 +330,17 @@ func (t *Trace) learn() (*known, *learner, error) {
 	return t.known, t.learner, err
 }
 
-// learnAll finds it.
+// learnAll makes one learning pass, and a second one if event waits may be for an older
+// record.
 func (t *Trace) learnAll() (*known, *learner, error) {
 	know, l, err := t.learnFrom(unknown(t))
 	if err != nil || slices.Max(append(know.oldest, 1)) == 1 {
 		return know, l, err
 	}
-	at := *know // which waits are for tokens depends on what they are for
+	at := *know // which waits bring tokens back depends on what they are for
 	at.age = slices.Clone(at.age)
 	for i, age := range at.age {
-		if age == 1 {
+		if age == 1 { // they never had to wait: something else waited before, and brought nothing back
 			at.age[i] = at.oldest[i] // they never had to wait: something else did, and brought nothing back
 		}
 	}
@@ -343,7 +351,7 @@ func (t *Trace) learnAll() (*known, *learner, error) {
 	return know, l, err
 }
 
-// learnFrom finds what the run says of itself, given what else is known of it.
+// learnFrom makes one learning pass, given what is already known.
 func (t *Trace) learnFrom(know *known) (*known, *learner, error) {
 	l := newLearner(t)
 	p := newPass(t, []Scenario{{}}, know)
@@ -354,8 +362,8 @@ func (t *Trace) learnFrom(know *known) (*known, *learner, error) {
 	return l.known(t), l, nil
 }
 
-// operations are the host times of the ranges that are mostly their own: those around other
-// ranges are of many operations.
+// operations returns, by code, the host time of ranges that is mostly their own, 0 for
+// others: ranges around other ranges contain many operations.
 func (l *learner) operations(names []name) []int64 {
 	own := slices.Clone(l.ranges)
 	for k := range own {
@@ -366,7 +374,7 @@ func (l *learner) operations(names []name) []int64 {
 	return own
 }
 
-// sites returns where calls wait for longest, at most n of them.
+// sites returns the at most n sites where calls wait for longest.
 func (l *learner) sites(n int) []site {
 	all := slices.SortedFunc(maps.Keys(l.waits), func(a, b site) int {
 		return cmp.Or(cmp.Compare(l.waits[b], l.waits[a]), cmp.Compare(a.call, b.call), cmp.Compare(a.within, b.within))

@@ -11,8 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Move returns the rows of a stream as they would be in a scenario: those of again, which are
-// the rows that t was read from. The rows are held as far as their order changes.
+// Move returns the rows of again at their times in a scenario. again must yield the rows
+// that t was read from. Rows are buffered as far as their order changes.
 func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 	know, _, err := t.learn()
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 	return newMover(t, log, again), nil
 }
 
-// moves are the new times of all rows.
+// moves is a sink that keeps the new times of all rows.
 type moves struct {
 	t     *Trace
 	open  []stretch
@@ -43,17 +43,18 @@ type moves struct {
 	pauses map[bound]int64
 }
 
-// stretch is the new times of the rows of a stretch, in the order of these.
+// stretch is the new times of the rows of a stretch, in their order.
 type stretch struct {
 	log    *spill.Log
-	late   map[int64]int64 // ends of rows that were not known in time
-	first  int64           // place of the first of the rows that are not in the log
-	starts []int64         // of the rows from first on, never where not known yet
+	late   map[int64]int64 // by ordinal: ends that came after the row was written
+	first  int64           // ordinal of the first row that is not in the log
+	starts []int64         // new starts of the rows from first on, never if not known yet
 	ends   []int64
-	known  int // how many of the first of these are known
+	known  int // how many of the first rows of starts are known
 }
 
-// bound is a time that the header names: of a process, and whether it is an end.
+// bound is the time of a pause in the header: of a process, and whether it is the end of
+// a call.
 type bound struct {
 	process int32
 	end     bool
@@ -103,13 +104,14 @@ func (p *part) span() (from, to int64) {
 	return p.newFrom, p.newTo + p.to - p.last
 }
 
-// lookBack is how many rows may come before one that has not ended is written without its end.
+// lookBack is how many rows may follow a row without an end before it is written without
+// one.
 const lookBack = 1 << 16
 
-// moveBlock is how many rows of a stretch have one least start.
+// moveBlock is the number of rows per entry of moves.least.
 const moveBlock = 1 << 10
 
-// newMoves returns a sink for the rows of a trace.
+// newMoves returns a sink for the new times of a trace's rows.
 func newMoves(t *Trace) *moves {
 	m := &moves{t: t, open: make([]stretch, len(t.stretches)), least: make([][]int64, len(t.stretches)), parts: make([][]part, len(t.processes)), pauses: map[bound]int64{}}
 	for i := range m.open {
@@ -136,7 +138,7 @@ func newMoves(t *Trace) *moves {
 	return m
 }
 
-// at makes room for a row.
+// at returns the index of a row, and grows the slices to hold it.
 func (s *stretch) at(ordinal int64) int {
 	k := int(ordinal - s.first)
 	for len(s.starts) <= k {
@@ -145,17 +147,17 @@ func (s *stretch) at(ordinal int64) int {
 	return k
 }
 
-// start is sink's.
+// start implements sink.
 func (m *moves) start(stretch int32, ordinal, t int64) {
 	s := &m.open[stretch]
 	s.starts[s.at(ordinal)] = t + m.ahead(stretch)
 	m.settle(stretch)
 }
 
-// ahead is what the clock of a stretch is ahead of that of the replay.
+// ahead returns how far the clock of a stretch is ahead of the replay's, ns.
 func (m *moves) ahead(stretch int32) int64 { return m.t.clocks.ahead[m.t.stretches[stretch]] }
 
-// end is sink's.
+// end implements sink.
 func (m *moves) end(stretch int32, ordinal, t int64) {
 	s := &m.open[stretch]
 	if t += m.ahead(stretch); ordinal < s.first {
@@ -166,7 +168,7 @@ func (m *moves) end(stretch int32, ordinal, t int64) {
 	m.settle(stretch)
 }
 
-// unit is sink's.
+// unit implements sink.
 func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEnd int64) {
 	d := m.t.clocks.ahead[process]
 	for i := range m.parts[process] {
@@ -174,7 +176,7 @@ func (m *moves) unit(process int32, kind event.Kind, start, end, newStart, newEn
 	}
 }
 
-// call is sink's.
+// call implements sink.
 func (m *moves) call(process int32, start, end, newStart, newEnd int64) {
 	if len(m.pauses) == 0 {
 		return
@@ -188,7 +190,7 @@ func (m *moves) call(process int32, start, end, newStart, newEnd int64) {
 	}
 }
 
-// settle writes the rows at the beginning that are known.
+// settle writes the leading rows whose times are known, a block at a time.
 func (m *moves) settle(k int32) {
 	s := &m.open[k]
 	n := s.known
@@ -201,7 +203,7 @@ func (m *moves) settle(k int32) {
 	m.write(k, n)
 }
 
-// write writes n rows.
+// write writes the first n rows.
 func (m *moves) write(k int32, n int) {
 	s := &m.open[k]
 	for i := range n {
@@ -217,7 +219,7 @@ func (m *moves) write(k int32, n int) {
 	s.starts, s.ends = s.starts[n:], s.ends[n:] // what is left is copied when they grow
 }
 
-// finish writes the rest.
+// finish writes the remaining rows.
 func (m *moves) finish() {
 	for k := range m.open {
 		m.write(int32(k), len(m.open[k].starts))
@@ -228,7 +230,7 @@ func (m *moves) finish() {
 	}
 }
 
-// header is the header of the moved rows: what it says of times is moved, too.
+// header returns the header of the moved rows, with its times moved too.
 func (m *moves) header() *event.Header {
 	h := *m.t.header
 	h.Stage = "whatif"
@@ -272,7 +274,7 @@ func (m *moves) moved(process int32, all bool, from, to *int64) (newFrom, newTo 
 	return from, to
 }
 
-// spanOf is the span of those of ranks, where there was one.
+// spanOf returns the span of all ranks' spans; start and end if there was none.
 func spanOf(start, end *int64, spans []*event.RankSpan, of func(*event.RankSpan) (start, end *int64)) (*int64, *int64) {
 	if start == nil || end == nil {
 		return start, end
@@ -289,36 +291,36 @@ func spanOf(start, end *int64, spans []*event.RankSpan, of func(*event.RankSpan)
 	return &from, &to
 }
 
-// mover is a source of moved rows.
+// mover is the source of the moved rows.
 type mover struct {
 	t      *Trace
 	moves  *moves
 	head   *event.Header
 	src    event.Source
-	in     *event.Batch // what was read last
-	at     int          // its first row that was not taken
+	in     *event.Batch // the last batch read
+	at     int          // its first row that is not in held yet
 	k      int          // stretch
-	place  int64        // of the next row in it
+	place  int64        // ordinal of the next row of the stretch
 	reader *spill.LogReader
 	block  spill.Rows
-	next   int // in block
-	calls  map[int64][]call
-	held   event.Batch // rows of the stretch that may not go out yet
+	next   int              // index in block
+	calls  map[int64][]call // by thread: its latest calls
+	held   event.Batch      // rows of the stretch that cannot be returned yet
 	spare  event.Batch
 	out    event.Batch
 	order  []int32
 	ended  bool // the stretch has no more rows
 }
 
-// newMover returns the rows of src at their new times.
+// newMover returns a source of the rows of src at their new times.
 func newMover(t *Trace, m *moves, src event.Source) *mover {
 	return &mover{t: t, moves: m, head: m.header(), src: src, k: -1}
 }
 
-// Header is event.Source's.
+// Header implements event.Source.
 func (m *mover) Header() *event.Header { return m.head }
 
-// Next is event.Source's.
+// Next implements event.Source. The batch is valid until the next call to Next.
 func (m *mover) Next() (*event.Batch, error) {
 	for {
 		if err := m.fill(); err != nil {
@@ -330,7 +332,7 @@ func (m *mover) Next() (*event.Batch, error) {
 	}
 }
 
-// fill takes more rows of the stretch.
+// fill adds rows of the stretch to held.
 func (m *mover) fill() error {
 	if m.in == nil || m.at == m.in.Len {
 		b, err := m.src.Next()
@@ -347,7 +349,7 @@ func (m *mover) fill() error {
 	case m.k < 0 || m.held.Len == 0 && m.place == m.moves.open[m.k].first:
 		m.begin(m.k + 1)
 	case m.place == m.moves.open[m.k].first:
-		m.ended = true // and goes out first
+		m.ended = true // held goes out first
 		return nil
 	}
 	n := int(min(int64(m.in.Len-m.at), m.moves.open[m.k].first-m.place))
@@ -367,7 +369,7 @@ func (m *mover) begin(k int) {
 	m.calls = map[int64][]call{}
 }
 
-// move gives rows their new times.
+// move gives the held rows, from an index on, their new times.
 func (m *mover) move(from int) error {
 	b, s := &m.held, &m.moves.open[m.k]
 	for i := from; i < b.Len; i++ {
@@ -380,8 +382,8 @@ func (m *mover) move(from int) error {
 		if end == never {
 			end = s.late[m.place]
 		}
-		// Start and end may go with different threads or units, as those of a thread that goes with
-		// another which is moved back meanwhile.
+		// Start and end may move with different threads or units, for example if a
+		// thread follows another one that is moved back meanwhile.
 		end = max(start, end)
 		m.next++
 		m.place++
@@ -394,14 +396,14 @@ func (m *mover) move(from int) error {
 	return nil
 }
 
-// errBUG is that a row has no new times.
+// errBUG is returned if a row has no new times.
 var errBUG = &event.Error{Msg: "BUG: a row has no new times"}
 
-// call is a call of a thread: old times, and new ones.
+// call is the old and the new times of a call.
 type call struct{ old, oldEnd, start, end int64 }
 
-// call keeps a call, whose times rows that it launched have, too: the latest ones of a thread, in the
-// order of their starts.
+// call keeps the latest calls of a thread, in the order of their starts. The rows that
+// they launched name their times.
 func (m *mover) call(thread int64, one call) {
 	c := m.calls[thread]
 	if n := len(c); n >= 16*maxLaunches {
@@ -410,7 +412,7 @@ func (m *mover) call(thread int64, one call) {
 	m.calls[thread] = append(c, one)
 }
 
-// launched moves the launching call of a row.
+// launched moves the times of the launch call that a row names.
 func (m *mover) launched(b *event.Batch, i int) {
 	if !b.Columns.Has(event.ColLaunchStart) || !b.LaunchStart.Valid.Get(i) {
 		return
@@ -424,7 +426,8 @@ func (m *mover) launched(b *event.Batch, i int) {
 	}
 }
 
-// release puts rows out of which it is known that none comes before them.
+// release moves rows to out that no later row can precede; it reports whether there are
+// any.
 func (m *mover) release() bool {
 	if m.held.Len == 0 {
 		return false
@@ -454,8 +457,8 @@ func (m *mover) release() bool {
 	return true
 }
 
-// sort orders the rows that are held: by start, step rows first, the longer first, and else
-// as they came.
+// sort orders the held rows by start, step rows first, then the longer first; equal rows
+// keep their order.
 func (m *mover) sort() {
 	b := &m.held
 	m.order = m.order[:0]

@@ -25,33 +25,33 @@ const (
 	isBlocking // a copy that blocks whatever the host's memory is
 )
 
-// name is what rows are called: text with digits folded, and which of the globs that were
-// asked for fit the text itself. Names that differ in digits alone are one, so that texts
-// with numbers in them take no memory each.
+// name is the name of rows: its text, for ranges with digits folded, and which of the
+// requested globs match the original. Ranges that differ only in digits share a name, so
+// that numbered ranges take no memory each.
 type name struct {
 	text    string
 	isRange bool
-	same    int32 // the first name of the same text, of ranges or not
+	same    int32 // the first name with the same text and kind, whatever globs match
 	flags   uint16
-	fits    uint64 // globs of names.globs
+	fits    uint64 // bit k: matches names.globs[k]
 }
 
-// seed is that of hashes of names, by which recent ones are found.
+// seed is the seed of the hashes by which recent names are found.
 var seed = maphash.MakeSeed()
 
-// names are the names of a stream, each once.
+// names interns the names of a stream.
 type names struct {
-	globs []string // that were asked for
+	globs []string // that scenarios ask for
 	all   []name
-	codes map[string]int32 // of globs that fit, a kind and a folded text
-	texts map[string]int32 // the first of a kind and a folded text
+	codes map[string]int32 // by matching globs, kind and text
+	texts map[string]int32 // the first code by kind and text
 
-	coded  [2]event.Memo[int32] // by whether they are ranges
+	coded  [2]event.Memo[int32] // for dictionary strings; index 1: ranges
 	buf    []byte
-	recent [1024]recentName // that are in no dictionary
+	recent [1024]recentName // that are in no dictionary, by hash
 }
 
-// recentName is a name as it came, and its code.
+// recentName is an original name and its code.
 type recentName struct {
 	text    []byte
 	isRange bool
@@ -77,7 +77,7 @@ func (n *names) of(s *event.Strings, i int, isRange bool) int32 {
 	return r.code
 }
 
-// code returns the code of a text.
+// code returns the code of a text, a new one if it is unknown.
 func (n *names) code(text []byte, isRange bool) int32 {
 	var fits uint64
 	for k, g := range n.globs {
@@ -110,7 +110,7 @@ func (n *names) code(text []byte, isRange bool) int32 {
 	return code
 }
 
-// flagsOf tells what the model has to know of a name.
+// flagsOf returns what the model needs to know about a name.
 func flagsOf(text string, isRange bool) (flags uint16) {
 	if isRange {
 		switch marker.GILStateOf(text) {

@@ -5,19 +5,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// sink takes the times that rows have in the first scenario.
+// sink receives the new times of rows in the first scenario.
 type sink interface {
-	// start and end take a new time of a row, by its stretch and its place there.
+	// start and end receive a new time of a row, given by its stretch and its ordinal
+	// there.
 	start(stretch int32, ordinal, t int64)
 	end(stretch int32, ordinal, t int64)
-	// unit takes the times of a unit, old and new, once.
+	// unit receives the old and the new times of a unit, once.
 	unit(process int32, kind event.Kind, start, end, newStart, newEnd int64)
-	// call takes those of a call.
+	// call receives those of a call.
 	call(process int32, start, end, newStart, newEnd int64)
 }
 
-// pass goes through the rows of a trace in the order of old times, with any number of
-// scenarios side by side: slices of new times have one for each of them.
+// pass replays the rows of a trace in the order of their old times, for any number of
+// scenarios side by side. Slices of new times have one element per scenario.
 type pass struct {
 	t      *Trace
 	n      int // scenarios
@@ -28,7 +29,7 @@ type pass struct {
 	gpu    gpu
 	steps  bounds
 	procs  []process
-	even   [][]spentIn // by step: factors that make its host time even over ranks, nil for none
+	even   [][]spentIn // by step: factors that even out its host time over ranks, nil for none
 	sink   sink        // nil for none
 	learn  *learner    // nil for none
 }
@@ -37,49 +38,49 @@ type pass struct {
 type process struct {
 	streams   []*stream
 	threads   []*thread
-	launched  *thread   // that launched last
-	launchers []*thread // that launched
-	latest    *unit     // that started last
-	starts    []int32   // steps whose start is to come
+	launched  *thread   // the thread that launched last
+	launchers []*thread // threads that have launched
+	latest    *unit     // the unit that started last
+	starts    []int32   // steps whose start is still due
 	records   [maxAge]record
-	recorded  int // records of events so far
+	recorded  int // event records so far
 	markers   [4]anchor
 	marked    int
-	gil       anchor // where a range in which a thread holds the interpreter lock ended last
-	gilOf     *thread
-	sampled   bool  // since a copy to the host came back
-	calls     bool  // some thread calls the GPU's library
-	step      int32 // the latest that has started, -1 for none
+	gil       anchor  // the last end of a range in which a thread held the interpreter lock
+	gilOf     *thread // that thread
+	sampled   bool    // a sampling kernel ran, and no copy to the host followed yet
+	calls     bool    // some thread calls the GPU's library
+	step      int32   // the latest step that has started, -1 for none
 	limits    [][2]int64
 	progress
 	evening
 }
 
-// progress is how far the GPU gets with the units of a process.
+// progress is the extent of a process's units, by scenario.
 type progress struct {
-	begins []int64 // when the first starts
-	ends   []int64 // and the last one ends
-	until  int64   // of those that start before
-	first  int32   // step of the benchmark segment, -1 for none
-	lead   []int64 // by how much later work ends as that begins
+	begins []int64 // start of the first unit
+	ends   []int64 // end of the last unit
+	until  int64   // only units that start before count, in old time
+	first  int32   // first step of the benchmark segment, -1 for none
+	lead   []int64 // when that step begins: by how much later the latest unit ends
 }
 
-// evening is what makes the host time of a step even over ranks.
+// evening is what evens out the host time of a step over ranks.
 type evening struct {
-	even    []spentIn // factors of it
-	spentAt []int32   // by name beyond -1: where it may be in the host times of the step
+	even    []spentIn // factors of the current step
+	spentAt []int32   // by name code + 1: its likely index in the step's host times
 }
 
-// anchor is an instant: when it was and when it is.
+// anchor is an instant in old time, and in new time by scenario.
 type anchor struct {
 	old int64
 	new []int64
 }
 
-// set makes it another instant.
+// set moves the anchor; it copies now.
 func (a *anchor) set(old int64, now []int64) { a.old, a.new = old, append(a.new[:0], now...) }
 
-// row is a row as the model sees it.
+// row is what the model needs of a row.
 type row struct {
 	start, end  int64
 	ordinal     int64
@@ -93,7 +94,7 @@ type row struct {
 	node        bool
 }
 
-// newPass makes a pass over a trace.
+// newPass prepares a pass over a trace.
 func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	p := &pass{t: t, n: len(scenarios), plan: newPlan(t, scenarios, know), procs: make([]process, len(t.processes))}
 	p.hosts = hosts{pass: p, threads: make([]thread, len(t.threads))}
@@ -127,7 +128,7 @@ func newPass(t *Trace, scenarios []Scenario, know *known) *pass {
 	return p
 }
 
-// run goes through all rows.
+// run replays all rows.
 func (p *pass) run() error {
 	if len(p.t.runs) == 0 {
 		return nil
@@ -160,7 +161,7 @@ func (p *pass) run() error {
 	return nil
 }
 
-// row adds a row.
+// row replays a row.
 func (p *pass) row(r *row) {
 	p.until(r.start)
 	q := &p.procs[p.t.stretches[r.stretch]]
@@ -187,7 +188,8 @@ func (p *pass) row(r *row) {
 	}
 }
 
-// drift moves a row that is of no thread and no stream with the thread that launched last.
+// drift moves a row that has neither thread nor stream, with the thread that launched
+// last.
 func (p *pass) drift(q *process, r *row) {
 	if p.sink == nil {
 		return
@@ -197,7 +199,8 @@ func (p *pass) drift(q *process, r *row) {
 	p.sink.end(r.stretch, r.ordinal, r.end+d)
 }
 
-// shift is how much later the thread that launched last in a process is in a scenario.
+// shift returns how much later, in scenario s, the thread is that launched last in a
+// process (or in any process, if none did).
 func (p *pass) shift(q *process, s int) int64 {
 	th := q.launched
 	if th == nil {
@@ -209,8 +212,8 @@ func (p *pass) shift(q *process, s int) int64 {
 	return th.now[s] - th.last
 }
 
-// until handles what ends or starts until t: steps start after what else is at one time, rows
-// after these.
+// until handles what starts or ends up to t. At one time steps start after what ends,
+// and before rows.
 func (p *pass) until(t int64) {
 	for {
 		next := p.agenda.next()
@@ -232,7 +235,7 @@ func (p *pass) until(t int64) {
 	}
 }
 
-// finish ends what has not ended, and moves the window rows with the steps that bound them.
+// finish ends what is open, and moves the window rows with the steps that bound them.
 func (p *pass) finish() {
 	for k := range p.hosts.threads {
 		for th := &p.hosts.threads[k]; th.held != nil; {

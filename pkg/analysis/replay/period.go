@@ -10,20 +10,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// chosen is a step that counts: its place among the steps of the trace, the one after it
-// that its period ends with, or else the steps of its segment.
-type chosen struct {
-	step, next int
+// chosen is a step that counts: its index among the steps of the trace, and the next
+// step of its segment, which ends its period. The last step of a segment ends with the
+// segment's last row.
+type chosen struct { // indexes of Trace.steps; next is -1 for the last of a segment
+	step, next int // first and last step of the segment
 	segment    [2]int
-	lost       int64 // not recorded
+	lost       int64 // not recorded, ns
 	rank       int32
-	number     int // of the step, of its rank
+	number     int // of the step, within its rank
 	phase      event.Phase
-	tokens     int64 // -1 where unknown
+	tokens     int64 // -1 if unknown
 	steady     bool
 }
 
-// benchmark returns the steps of the benchmark segments, nil where there are none.
+// benchmark returns the steps of the benchmark segments, nil if there are none.
 func (t *Trace) benchmark() (all []chosen) {
 	places := make([][]int, len(t.processes))
 	for k := range t.steps {
@@ -55,7 +56,7 @@ func (t *Trace) benchmark() (all []chosen) {
 	return all
 }
 
-// whole is a rank's recording as one step, for streams without steps.
+// whole returns each rank's recording as one step, for streams without steps.
 func (p *predictor) whole() (all []chosen) {
 	for k, rank := range p.t.processes {
 		if rank < 0 {
@@ -72,7 +73,8 @@ func (p *predictor) whole() (all []chosen) {
 	return all
 }
 
-// periods returns the periods in each scenario of a pass, ns.
+// periods returns the periods of the chosen steps in each scenario of a pass, in ns, and
+// the result of queued.
 func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 	all = make([][]float64, e.n)
 	for s := range all {
@@ -80,7 +82,7 @@ func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 		for i, c := range p.chosen {
 			if c.step < 0 {
 				q := &e.procs[-1-c.step]
-				if q.ends == nil { // none of its units is in the stream
+				if q.ends == nil { // no unit of the rank is in the stream
 					continue
 				}
 				all[s][i] = float64(q.ends[s] - q.begins[s] - c.lost)
@@ -106,14 +108,15 @@ func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 	return all, make([]float64, e.n)
 }
 
-// queued takes back what steps gained, or lost, by running further ahead, or less far. Where steps
-// begin and end with the host's ranges, a host without a wait ends long before its GPU: work that is
-// queued at the end of a segment, beyond what was at its beginning and what was in the recording, is
-// time that its steps need all the same. Each step has its part of it back, in proportion to what it
-// gained. In a run that is as short, steps would take that much less still: how much that is, ns in
-// the mean, it returns, for intervals.
+// queued takes back what steps gained, or lost, because the host ran further ahead of
+// the GPU, or less far. If steps begin and end with ranges of the host, a host without a
+// wait ends long before its GPU. The work queued at the end of a segment, beyond what
+// was queued at its beginning and in the recording, is time that its steps need all the
+// same. Each step gets its share back, in proportion to its gain. In a run as short as
+// this one, steps would still be that much shorter: queued returns this time, in ns per
+// step on average and by scenario, for the intervals.
 func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
-	share := make([][]float64, len(e.procs)) // of the gain of a step, in each scenario
+	share := make([][]float64, len(e.procs)) // by process: share of a step's gain, by scenario
 	for q := range e.procs {
 		if steps, ok := p.segment(int32(q)); ok {
 			share[q] = e.steps.aheadShare(int32(q), steps)
@@ -134,7 +137,8 @@ func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 	return queued
 }
 
-// segment is the first and the last step of a process's benchmark segment, ok false without.
+// segment returns the first and the last step of a process's benchmark segment; ok is
+// false without.
 func (p *predictor) segment(process int32) (steps [2]int, ok bool) {
 	for _, c := range p.chosen {
 		if c.step >= 0 && p.t.steps[c.step].process == process {
@@ -144,8 +148,8 @@ func (p *predictor) segment(process int32) (steps [2]int, ok bool) {
 	return steps, false
 }
 
-// aheadShare is the share of what a process's steps, from one to another, gain in each scenario that
-// is work left for later.
+// aheadShare returns, by scenario, the share of the gain of a process's steps (first and
+// last given) that is work left for later, from 0 to 1.
 func (b *bounds) aheadShare(process int32, steps [2]int) []float64 {
 	share, ends := make([]float64, b.n), b.procs[process].ends
 	var first, last *stepTimes
@@ -171,7 +175,7 @@ func (b *bounds) aheadShare(process int32, steps [2]int) []float64 {
 	return share
 }
 
-// mean is the mean over the steps that count.
+// mean returns the mean over the chosen steps, 0 if there are none.
 func (p *predictor) mean(periods []float64) float64 {
 	sum := 0.0
 	for _, period := range periods {
@@ -180,7 +184,8 @@ func (p *predictor) mean(periods []float64) float64 {
 	return sum / float64(max(len(periods), 1))
 }
 
-// typicalStep is the rank and the number of a steady step of median length.
+// typicalStep returns the rank and the number of a steady step of median length, 0 and
+// -1 if there is none.
 func (p *predictor) typicalStep() (rank int32, number int64) {
 	var steady []int
 	for i, c := range p.chosen {
@@ -196,9 +201,9 @@ func (p *predictor) typicalStep() (rank int32, number int64) {
 	return c.rank, p.t.steps[c.step].number
 }
 
-// interval holds the gain of a scenario in 95 % of runs, us; nil where there are too few steps.
-// It is the interval over steps, as far on both sides as predictions are off, and it holds what
-// the other readings of the run say.
+// interval returns the 95 % interval of a scenario's gain, us; nil if there are too few
+// steps. It is the interval over steps, widened by the error of predictions, and it
+// includes the results of the other readings of the run.
 func (p *predictor) interval(row *predicted) *[2]float64 {
 	ci := p.spread(row.periods)
 	now := p.mean(p.now) / 1e3
@@ -207,7 +212,7 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 		return ci
 	}
 	off := offStep*now + offGain*math.Abs(gain)
-	if len(row.Changes) == 0 { // steps that take what others do: nothing is predicted of rows
+	if len(row.Changes) == 0 { // steps set to the typical time: nothing is predicted from rows
 		off = 0
 	}
 	least, most := min(0, row.queued)/1e3-off, max(0, row.queued)/1e3+off
@@ -220,9 +225,9 @@ func (p *predictor) interval(row *predicted) *[2]float64 {
 	return ci
 }
 
-// spread holds the mean gain over steps in 95 % of runs, us; nil where there are too few. What steps of
-// one number gain on all ranks is one sample, as ranks take part in the same steps; where they do
-// not, and some have more of them, the mean is that over all all the same.
+// spread returns the 95 % interval of the mean gain over steps, us; nil if there are too
+// few. Ranks take part in the same steps, so the gains of the n-th step of all ranks are
+// one sample. If some ranks have more steps, the mean is still that over all of them.
 func (p *predictor) spread(periods []float64) *[2]float64 {
 	var gains []float64
 	next := map[int32]int{} // by rank
@@ -245,7 +250,7 @@ func (p *predictor) spread(periods []float64) *[2]float64 {
 	if math.IsNaN(d.Lo) || math.IsInf(d.Lo, 0) || math.IsInf(d.Hi, 0) {
 		return nil
 	}
-	if !slices.ContainsFunc(gains, func(g float64) bool { return g < 0 }) { // no step loses, and nor does their mean: a few that gain much are far from normal
+	if !slices.ContainsFunc(gains, func(g float64) bool { return g < 0 }) { // no step loses, so neither does their mean: gains of a few steps are far from normal
 		d.Lo = max(0, d.Lo)
 	}
 	return &[2]float64{d.Lo, d.Hi}

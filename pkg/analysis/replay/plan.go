@@ -7,20 +7,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// plan is scenarios made ready for the names of a trace: what each change is about.
+// plan is the scenarios prepared for the names of a trace: which rows each change
+// applies to.
 type plan struct {
 	n       int // scenarios
 	names   []name
-	globs   []string // that names were asked for
+	globs   []string // that scenarios ask for
 	changes []applied
-	byName  [][]int32      // changes that may be about a row of a name, by its code
-	units   [][]float64    // factors of units, by scenario: by code of the name, of each process where ranked
-	ranked  bool           // units of one name have other factors on other ranks
-	asks    [numWhats]bool // whether a scenario has such a change: what none asks for need not be followed
-	plain   bool           // none changes host time
+	byName  [][]int32      // by code of a name: indexes of changes that may apply to its rows
+	units   [][]float64    // factors of units, by scenario: by code of the name, if ranked for each process
+	ranked  bool           // factors of units differ between ranks
+	asks    [numWhats]bool // whether some scenario has such a change: what none asks for is not followed
+	plain   bool           // no change of host time
 	keep    []bool         // by scenario: waits for other threads keep their length
 	isAhead []bool         // by scenario: it is without the waits that bring tokens back
-	ahead   bool           // one is
+	ahead   bool           // some scenario is
 	know    *known
 	paths
 	whys whys
@@ -30,11 +31,11 @@ type plan struct {
 type applied struct {
 	Change
 	scenario int
-	at       int32 // where it is placed: the path, -1 for outside of all ranges, nowhere where no thread was there yet
-	met      *bool // something in the trace is of its name, or why, or was held up by a CPU limit
+	at       int32 // the path where it is placed: -1 for outside all ranges, nowhere until a thread has been there
+	met      *bool // whether something in the trace has its name or why, or was stopped by a CPU limit
 }
 
-// newPlan makes scenarios ready for a trace.
+// newPlan prepares scenarios for a trace.
 func newPlan(t *Trace, scenarios []Scenario, know *known) *plan {
 	p := &plan{n: len(scenarios), names: t.names.all, globs: t.names.globs, plain: true, know: know}
 	for s := range scenarios {
@@ -77,7 +78,8 @@ func (p *plan) add(c applied) {
 	p.changes = append(p.changes, c)
 }
 
-// unmet names a change of a scenario that is about nothing in the trace, "" for none.
+// unmet returns a change of a scenario that applies to nothing in the trace, "" for
+// none.
 func (p *plan) unmet(scenario int) string {
 	for _, c := range p.changes {
 		if c.scenario == scenario && !*c.met && (c.glob != "" || c.what == limitTime) {
@@ -87,7 +89,7 @@ func (p *plan) unmet(scenario int) string {
 	return ""
 }
 
-// fits reports whether a change is about a name.
+// fits reports whether a glob of a change matches the name code.
 func (p *plan) fits(c *applied, glob string, code int) bool {
 	n := &p.names[code]
 	if c.folded || glob == "" {
@@ -101,7 +103,8 @@ func (p *plan) fits(c *applied, glob string, code int) bool {
 	return false
 }
 
-// unit returns the factors of units of a name in a process, which is a rank's.
+// unit returns the factors, by scenario, of units named code in a process, which is that
+// of rank.
 func (p *plan) unit(process, rank, code int32) []float64 {
 	at := int(code)
 	if p.ranked {
@@ -119,7 +122,8 @@ func (p *plan) unit(process, rank, code int32) []float64 {
 	return p.units[at]
 }
 
-// about reports whether a change that may be about rows of this name is about this row, which is open.
+// about reports whether a change that may apply to rows of this name applies to this
+// open row.
 func (p *plan) about(k int32, o *openRow) bool {
 	c, th := &p.changes[k], o.thread
 	if c.placed && c.at != th.path() || !c.on(th.rank) {
@@ -146,7 +150,7 @@ func (p *plan) about(k int32, o *openRow) bool {
 	return true
 }
 
-// enter makes changes count that are about a row from its start on.
+// enter starts the changes that apply to a row, at its start.
 func (p *plan) enter(o *openRow) {
 	if o.kind == event.OS && waitsInOS(o.class) {
 		o.thread.waiting++
@@ -159,7 +163,7 @@ func (p *plan) enter(o *openRow) {
 	p.refactor(o.thread)
 }
 
-// count makes a change count from a row on.
+// count starts a change at a row.
 func (p *plan) count(o *openRow, k int32) {
 	th, c := o.thread, &p.changes[k]
 	*c.met = true
@@ -167,7 +171,7 @@ func (p *plan) count(o *openRow, k int32) {
 		o.left = append(o.left, k)
 		if o.class != event.APISync || c.tokens != anyWait {
 			return // what else the call does remains
-		}
+		} // only the wait is left out, not what else the call does
 	}
 	o.changes = append(o.changes, k)
 	th.depth[k]++
@@ -184,7 +188,7 @@ func (p *plan) count(o *openRow, k int32) {
 	th.credit[c.scenario] -= c.Amount
 }
 
-// leave makes changes count no more that are about a row.
+// leave stops the changes that apply to a row, at its end.
 func (p *plan) leave(o *openRow) {
 	th := o.thread
 	if o.kind == event.OS && waitsInOS(o.class) {
@@ -198,7 +202,7 @@ func (p *plan) leave(o *openRow) {
 	p.refactor(th)
 }
 
-// refactor finds the factors of the host time that follows on a thread.
+// refactor computes the factors of the host time that follows on a thread.
 func (p *plan) refactor(th *thread) {
 	for s := range th.factor {
 		th.factor[s] = 1
@@ -220,7 +224,7 @@ func (p *plan) refactor(th *thread) {
 	}
 }
 
-// spend adds host time to a thread's new times.
+// spend adds d ns of host time to a thread's new times.
 func (p *plan) spend(th *thread, d int64) {
 	for s := range th.now {
 		th.now[s] += scaled(d, th.factor[s])
@@ -234,10 +238,10 @@ func (p *plan) spend(th *thread, d int64) {
 	}
 }
 
-// paths are the ways from an outermost range to an innermost one that threads were seen in.
-// Ranges about the interpreter lock and the garbage collector are in none.
+// paths are the nestings of ranges, from the outermost in, that threads were seen in.
+// Ranges of the interpreter lock and the garbage collector are not part of any.
 type paths struct {
-	placed bool // some change is about one: else they are not followed
+	placed bool // some change names a path; otherwise paths are not followed
 	ids    map[pathStep]int32
 	texts  []string
 }
@@ -248,10 +252,10 @@ type pathStep struct{ parent, name int32 }
 // nowhere is a path that no thread was in.
 const nowhere = int32(-2)
 
-// pathSeparator is between the ranges of a path as text, see idle.Sites.PathText.
+// pathSeparator separates the ranges of a path as text, see idle.Sites.PathText.
 const pathSeparator = " > "
 
-// child returns the path that goes on from another one with a range.
+// child returns the path that extends parent by a range.
 func (p *plan) child(parent, name int32) int32 {
 	if !p.placed || parent == nowhere {
 		return nowhere
@@ -276,14 +280,14 @@ func (p *plan) child(parent, name int32) int32 {
 	return id
 }
 
-// openRange is a range that is open on a thread, and the path to it, or around it where it is
-// of no path itself.
+// openRange is an open range of a thread, and its path. If the range is not part of
+// paths (around), it is the path around it.
 type openRange struct {
 	name, path int32
 	around     bool
 }
 
-// path is the path of the ranges that are open on a thread, -1 for none.
+// path returns the path of the open ranges of a thread, -1 for none.
 func (th *thread) path() int32 {
 	if n := len(th.ranges); n > 0 {
 		return th.ranges[n-1].path
@@ -299,7 +303,7 @@ func (p *plan) enterRange(o *openRow) {
 	}
 }
 
-// leaveRange closes a range: the latest of its name.
+// leaveRange closes the latest open range of a name.
 func (p *plan) leaveRange(th *thread, name int32) {
 	k := len(th.ranges) - 1
 	for k >= 0 && th.ranges[k].name != name {
@@ -311,7 +315,8 @@ func (p *plan) leaveRange(th *thread, name int32) {
 	}
 }
 
-// repath finds the paths of the open ranges from k on: more than one where ranges overlap.
+// repath computes the paths of the open ranges from k on. There are several if ranges
+// overlap.
 func (p *plan) repath(th *thread, k int) {
 	for ; k < len(th.ranges); k++ {
 		r := &th.ranges[k]

@@ -10,35 +10,36 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Report says what steps would take. Times are us per step.
+// Report is the predicted step times. Times are in us per step.
 type Report struct {
-	Steps  int     `json:"steps"`   // of the benchmark segments, of all ranks: what gaps divides by, too
-	StepUs float64 `json:"step_us"` // the mean period of these now
+	Steps  int     `json:"steps"`   // in the benchmark segments of all ranks, as in gaps
+	StepUs float64 `json:"step_us"` // their mean period as recorded
 	Bounds Bounds  `json:"bounds"`  // what one side alone needs
-	// Scenarios are in the order in which they are shown.
+	// Scenarios are in display order.
 	Scenarios []Prediction `json:"scenarios"`
-	// UnexplainedUs is by how much units start later than what the model has them wait for.
+	// UnexplainedUs is how much later units start than the model's dependencies explain.
 	UnexplainedUs float64 `json:"unexplained_us"`
-	// EventAge is which record a wait for an event is for, 1 for the latest before it, from
-	// and to; null where the run has no such waits.
+	// EventAge is the youngest and the oldest record that event waits may be for, 1 for
+	// the latest before the wait; null if the run has no such waits.
 	EventAge *[2]int  `json:"event_age"`
 	Warnings []string `json:"warnings"` // a sentence each
-	// Doubt is the warning that no gain is certain, "" where they are; Single: because there is
-	// one step, whose gains have no interval.
+	// Doubt is the warning that no gain is certain, "" if gains are certain. Single: the
+	// reason is that there is only one step, so that gains have no interval.
 	Doubt  string `json:"-"`
 	Single bool   `json:"-"`
 
-	rank   int32 // and number of a steady step of median length
+	rank   int32 // rank and number of a steady step of median length
 	number int64
 }
 
-// Shown is a steady step of median length, by its rank and number, and the scenario with the
-// largest gain: what a page shows as it is and as it would be.
+// Shown returns the step and the scenario that a page shows as it is and as it would be:
+// a steady step of median length, by rank and number (-1 for none), and the scenario
+// with the largest gain.
 func (r *Report) Shown() (rank int32, number int64, most Scenario) {
 	return r.rank, r.number, r.best().of.Scenario
 }
 
-// best is the scenario with the largest gain, of which there is one at least.
+// best returns the scenario with the largest gain. There must be at least one scenario.
 func (r *Report) best() *Prediction {
 	best := &r.Scenarios[0]
 	for i := range r.Scenarios {
@@ -49,42 +50,44 @@ func (r *Report) best() *Prediction {
 	return best
 }
 
-// Bounds are what no change of one side alone can go below; null where nothing was computed, or
-// no gain is certain.
+// Bounds are the step times that no change of one side alone can go below; null if they
+// were not computed, or if no gain is certain.
 type Bounds struct {
-	GPUUs  *float64 `json:"gpu_us"`  // the GPU alone: the host takes no time
-	HostUs *float64 `json:"host_us"` // the host alone: units take no time
+	GPUUs  *float64 `json:"gpu_us"`  // the host takes no time
+	HostUs *float64 `json:"host_us"` // units take no time
 }
 
-// Prediction is what a step would take in a scenario.
+// Prediction is the step time in a scenario.
 type Prediction struct {
-	Change    string      `json:"change"`     // Scenario.Name, or its changes
-	StepUs    float64     `json:"step_us"`    // the mean period then
-	GainUs    float64     `json:"gain_us"`    // Report.StepUs less that; negative where it is longer
-	CIUs      *[2]float64 `json:"ci_us"`      // of the gain, 95 %; null where there are too few steps
-	GainShare float64     `json:"gain_share"` // GainUs by Report.StepUs
-	// KeepUs is what a step would take if waits for other threads kept their length, where
-	// that differs by more than 2 % of the step.
+	Change    string      `json:"change"`     // Scenario.Name, or its changes as options
+	StepUs    float64     `json:"step_us"`    // the mean predicted period
+	GainUs    float64     `json:"gain_us"`    // Report.StepUs - StepUs; negative if steps get longer
+	CIUs      *[2]float64 `json:"ci_us"`      // 95 % interval of the gain; null if there are too few steps
+	GainShare float64     `json:"gain_share"` // GainUs / Report.StepUs
+	// KeepUs is the step time under the other assumption about waits for other threads
+	// (see Scenario.Keep), if it differs by more than 2 % of the step.
 	KeepUs *float64 `json:"keep_us,omitempty"`
-	// OlderUs is what a step would take if waits for events were for one record earlier, where
-	// the run does not say which and that differs by more than 2 % of the step.
+	// OlderUs is the step time if event waits are for the oldest record that is
+	// possible, if the run does not show which and the time differs by more than 2 % of
+	// the step.
 	OlderUs *float64 `json:"older_us,omitempty"`
-	// TokensPerS are tokens per second and rank in steady steps, null where no counts are known.
+	// TokensPerS is tokens per second and rank in steady steps, null if token counts are
+	// unknown.
 	TokensPerS *float64         `json:"tokens_per_s"`
-	Phases     map[string]Phase `json:"phases"` // by name: context, generation; those with steps
+	Phases     map[string]Phase `json:"phases"` // by name: context, generation, unknown; those with steps
 
 	of *predicted
 }
 
-// Phase is what a step of a phase would take.
+// Phase is the prediction for the steps of one phase.
 type Phase struct {
 	Steps     int     `json:"steps"`      // of all ranks
-	StepUs    float64 `json:"step_us"`    // the mean period then
-	GainUs    float64 `json:"gain_us"`    // the mean period now less that
-	GainShare float64 `json:"gain_share"` // of the mean period now
+	StepUs    float64 `json:"step_us"`    // the mean predicted period
+	GainUs    float64 `json:"gain_us"`    // the mean recorded period - StepUs
+	GainShare float64 `json:"gain_share"` // GainUs / the mean recorded period
 }
 
-// report makes a report of what was gathered.
+// report makes the report.
 func (p *predictor) report() *Report {
 	r := &Report{StepUs: p.mean(p.now) / 1e3, Bounds: Bounds{p.gpu, p.host}, Warnings: []string{}}
 	if r.Steps = len(p.chosen); r.Steps > 0 {
@@ -94,7 +97,7 @@ func (p *predictor) report() *Report {
 	r.Warnings = append(r.Warnings, p.unseen()...)
 	if r.Doubt, r.Single = p.doubt(); r.Doubt != "" {
 		r.Warnings = append(r.Warnings, r.Doubt)
-		r.Bounds = Bounds{} // what delays work is in neither
+		r.Bounds = Bounds{} // neither includes what delays the work
 	}
 	for i := range p.rows {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
@@ -106,8 +109,8 @@ func (p *predictor) report() *Report {
 	return r
 }
 
-// Missing is an error where a change that was asked for is about nothing in the trace: it would look as if
-// there was nothing to gain.
+// Missing returns an error if a change of the first scenario applies to nothing in the
+// trace. Otherwise it would look as if there were nothing to gain.
 func (r *Report) Missing() error {
 	if change := r.Scenarios[0].of.unmet; change != "" {
 		return &event.Error{Msg: "nothing in the trace is what this change is about: " + change,
@@ -116,8 +119,8 @@ func (r *Report) Missing() error {
 	return nil
 }
 
-// still says of scenarios that they move no step, which is no finding where nothing that they are about is
-// on the way from one step to the next.
+// still returns a sentence for each scenario that changes no step. That is expected if
+// nothing that it changes lies on the path from one step to the next.
 func (r *Report) still() (all []string) {
 	for i := range r.Scenarios {
 		if one := &r.Scenarios[i]; one.of.still {
@@ -127,7 +130,8 @@ func (r *Report) still() (all []string) {
 	return all
 }
 
-// Doubts says of one scenario why its rows tell less than its prediction.
+// Doubts returns sentences on why the rows of a report's only scenario show less than
+// its prediction.
 func (r *Report) Doubts() []string {
 	all, one := append(slices.Clone(r.Warnings), r.still()...), &r.Scenarios[0]
 	if late := one.of.queued / 1e3; math.Abs(late) > worthBoth*r.StepUs {
@@ -140,8 +144,8 @@ func (r *Report) Doubts() []string {
 	return all
 }
 
-// doubt says why no gain is certain, "" where they are; single reports whether that is because one
-// step is all there is.
+// doubt says why no gain is certain, "" if gains are certain. single reports whether the
+// reason is that there is only one step.
 func (p *predictor) doubt() (text string, single bool) {
 	total := 0.0
 	for _, period := range p.now {
@@ -156,7 +160,7 @@ func (p *predictor) doubt() (text string, single bool) {
 	return text, false
 }
 
-// unseen says what the model does not follow of this run.
+// unseen returns a sentence for each thing in this run that the model does not follow.
 func (p *predictor) unseen() (all []string) {
 	total := 0.0
 	for _, period := range p.now {
@@ -174,7 +178,8 @@ func (p *predictor) unseen() (all []string) {
 	return all
 }
 
-// unmet are the ranks, of several, most of whose collectives no other rank takes part in.
+// unmet returns the ranks, if there are several, most of whose collectives match no
+// other rank's.
 func (p *predictor) unmet() (ranks []string) {
 	for q, rank := range p.t.processes {
 		if p.alone[int32(q)] > 0 && p.t.header.NumRanks() > 1 {
@@ -184,7 +189,7 @@ func (p *predictor) unmet() (ranks []string) {
 	return ranks
 }
 
-// prediction is what one scenario comes to.
+// prediction returns the prediction for one scenario.
 func (p *predictor) prediction(row *predicted) Prediction {
 	now, then := p.mean(p.now), p.mean(row.periods)
 	one := Prediction{of: row, Change: row.String(), StepUs: then / 1e3, GainUs: (now - then) / 1e3, GainShare: share(now-then, now), Phases: map[string]Phase{}}
@@ -209,7 +214,8 @@ func (p *predictor) prediction(row *predicted) Prediction {
 	return one
 }
 
-// otherwise is the mean of other periods, us, where it differs by more than 2 % of a step.
+// otherwise returns the mean of other periods, us, or nil if it is within 2 % of a step
+// of then.
 func (p *predictor) otherwise(periods []float64, then, now float64) *float64 {
 	if periods == nil {
 		return nil
@@ -222,7 +228,7 @@ func (p *predictor) otherwise(periods []float64, then, now float64) *float64 {
 	return &other
 }
 
-// share is part of all, 0 of nothing.
+// share returns part/all, 0 if all is 0.
 func share(part, all float64) float64 {
 	if all == 0 {
 		return 0
@@ -230,7 +236,7 @@ func share(part, all float64) float64 {
 	return part / all
 }
 
-// tokens are tokens per second and rank in steady steps, nil where no counts are known.
+// tokens returns tokens per second and rank in steady steps, nil if a count is unknown.
 func (p *predictor) tokens(periods []float64) *float64 {
 	var tokens int64
 	var ns float64

@@ -6,43 +6,43 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// The columns that the model reads of a row, beyond its start and end.
+// Columns that the model keeps of a row, besides its start and end.
 const (
-	colWhat         = spill.Payload + iota // kind, and class beyond the low byte, 0 for none
+	colWhat         = spill.Payload + iota // kind in the low byte, class+1 above it, 0 for no class
 	colPlace                               // stream of units and synchronisations, thread of others, -1 for none
-	colName                                // code of names
-	colLaunch                              // start of the call that launched a unit, spill.None for none
-	colLaunchThread                        // its thread
+	colName                                // code in names
+	colLaunch                              // start of the call that launched a unit, spill.None if unknown
+	colLaunchThread                        // its thread, -1 if unknown
 	colCorrelation                         // spill.None for none
-	colNode                                // 1: a unit of the replay of a graph, a stretch that is known to be on a CPU
+	colNode                                // 1: a unit of a graph replay, or a time slice with a known CPU
 	numColumns
 )
 
-// Trace is what the model needs of a stream: its rows in a form of ten bytes or so each, and
-// its steps. It is read as often as there are passes.
+// Trace is what the model needs of a stream: its rows, at about ten bytes each, and its
+// steps. Each pass reads it once.
 type Trace struct {
 	header  *event.Header
 	store   *spill.Store
 	names   names
-	copies  bool // there are copies
+	copies  bool // some row is a copy
 	sampled windows
-	known   *known // once that was asked
+	known   *known // nil until learn
 	learner *learner
 
-	runs      []*spill.Run // the rows of a stretch each
+	runs      []*spill.Run // the rows of one stretch each
 	stretches []int        // process of each stretch, in the order of the stream
-	processes []int32      // their ranks, -1 for processes that have none
+	processes []int32      // their ranks, -1 for none
 	threads   []place
 	streams   []place
 	steps     []stepRow
 	windows   []stepRow
-	ranks     []*step.RankSteps // of each process, nil where it has no rank, or no steps are known
+	ranks     []*step.RankSteps // by process; nil if it has no rank, or no steps are known
 
 	clocks
 	reading
 }
 
-// reading is the state of a trace to which rows are added.
+// reading is the state of a trace while rows are added.
 type reading struct {
 	writer   *spill.Writer
 	rows     spill.Rows
@@ -61,20 +61,20 @@ type place struct {
 	calls    bool // a thread that called the GPU's library
 }
 
-// placeKey finds a place.
+// placeKey identifies a place.
 type placeKey struct {
 	process, device int32
 	id              int64
 }
 
-// numbers are the numbers of places, and which was found last.
+// numbers assigns numbers to places, and caches the last one found.
 type numbers struct {
 	of   map[placeKey]int32
 	last placeKey
 	code int32
 }
 
-// find returns the number of a place, and whether it is a new one: that of the next.
+// find returns the number of a place, a new one if the place is new.
 func (n *numbers) find(key placeKey) (code int32, isNew bool) {
 	if n.of == nil {
 		n.of = map[placeKey]int32{}
@@ -90,7 +90,7 @@ func (n *numbers) find(key placeKey) (code int32, isNew bool) {
 	return code, !ok
 }
 
-// stepRow is a step or window row: where it stands and when it is.
+// stepRow is a step or window row: where it is in the stream, and its times.
 type stepRow struct {
 	process    int32
 	stretch    int32
@@ -99,10 +99,11 @@ type stepRow struct {
 	number     int64
 }
 
-// New begins the trace of the stream that h describes: Add takes its batches, and Finish ends it.
+// New begins the trace of the stream with header h. Add takes its batches, and Finish
+// ends it.
 func New(h *event.Header, store *spill.Store) *Trace { return newTrace(h, store, nil) }
 
-// newTrace begins the trace of a stream.
+// newTrace begins the trace of a stream, with the globs that scenarios use.
 func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 	t := &Trace{
 		header: h, store: store, names: names{globs: globs, codes: map[string]int32{}, texts: map[string]int32{}},
@@ -111,7 +112,7 @@ func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 	return t
 }
 
-// Read reads a stream to its end.
+// Read reads a stream to its end. Predictions may then use the globs of changes.
 func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, error) {
 	t := newTrace(src.Header(), store, globsOf(changes))
 	w := walkers{header: src.Header()}
@@ -127,7 +128,8 @@ func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, err
 	return t, t.Finish(w.steps)
 }
 
-// Add adds the rows of a batch, in the order of the stream.
+// Add adds the rows of a batch, which is not retained. Batches come in the order of the
+// stream.
 func (t *Trace) Add(b *event.Batch) error {
 	for i := 0; i < b.Len; {
 		j, rank := b.RankEnd(i), int32(-1)
@@ -142,7 +144,7 @@ func (t *Trace) Add(b *event.Batch) error {
 	return nil
 }
 
-// addRank adds rows i to j, all of one rank or, where that is -1, of none.
+// addRank adds rows i to j, all of one rank, -1 for none.
 func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
 	process := t.process(rank)
 	for i < j {
@@ -172,7 +174,7 @@ func (t *Trace) addRank(b *event.Batch, i, j int, rank int32) error {
 	return nil
 }
 
-// process returns the number of a rank's process.
+// process returns the number of a rank's process, a new one if the rank is new.
 func (t *Trace) process(rank int32) int32 {
 	for k := len(t.processes) - 1; k >= 0; k-- {
 		if t.processes[k] == rank {
@@ -183,7 +185,7 @@ func (t *Trace) process(rank int32) int32 {
 	return int32(len(t.processes) - 1)
 }
 
-// begin begins a stretch of a process.
+// begin begins a stretch: rows of one process in the order of their starts.
 func (t *Trace) begin(process int) error {
 	if err := t.endRun(); err != nil {
 		return err
@@ -193,7 +195,7 @@ func (t *Trace) begin(process int) error {
 	return nil
 }
 
-// endRun ends the run of the open stretch.
+// endRun ends the run of the open stretch, if any.
 func (t *Trace) endRun() error {
 	if err := t.flush(); err != nil || len(t.stretches) == 0 {
 		return err
@@ -206,8 +208,8 @@ func (t *Trace) endRun() error {
 	return err
 }
 
-// Finish ends the trace. The function returns what a walker that counts Work found of the steps of a rank, nil
-// for nothing.
+// Finish ends the trace. steps returns the steps of a rank as found by a walker that
+// counts Work, nil for none.
 func (t *Trace) Finish(steps func(rank int32) *step.RankSteps) error {
 	if err := t.endRun(); err != nil {
 		return err
@@ -225,7 +227,7 @@ func (t *Trace) Finish(steps func(rank int32) *step.RankSteps) error {
 	return t.store.Err()
 }
 
-// flush writes the rows that are gathered.
+// flush writes the buffered rows.
 func (t *Trace) flush() error {
 	if t.rows.Len() == 0 {
 		return nil
@@ -307,7 +309,7 @@ func (t *Trace) addRow(b *event.Batch, i int, process int32, ordinal int64) {
 	}
 }
 
-// addStream returns the stream of a unit or of a synchronisation, -1 where it is of none.
+// addStream returns the stream of a unit or a synchronisation, -1 for none.
 func (t *Trace) addStream(b *event.Batch, i int, process int32) int64 {
 	stream, ok := b.Stream.Get(i)
 	if !ok && b.Kind.Values[i] == event.Sync {
@@ -330,7 +332,7 @@ func (t *Trace) thread(process int32, id int64) int32 {
 	return code
 }
 
-// globsOf are the globs of names in changes.
+// globsOf returns the name globs of all changes.
 func globsOf(all []Scenario) (globs []string) {
 	for _, s := range all {
 		for _, c := range s.Changes {
@@ -350,7 +352,7 @@ type walkers struct {
 	ranks  []*step.Walker
 }
 
-// add walks through the rows of a batch.
+// add passes the rows of a batch to the walkers.
 func (w *walkers) add(b *event.Batch) error {
 	if w.header.Columns&event.StepCols != event.StepCols {
 		return nil
@@ -358,7 +360,7 @@ func (w *walkers) add(b *event.Batch) error {
 	return b.EachRank(func(rank int32, i, j int) error { return w.of(rank).Add(b, i, j) })
 }
 
-// of returns the walker of a rank.
+// of returns the walker of a rank, a new one if the rank is new.
 func (w *walkers) of(rank int32) *step.Walker {
 	for _, r := range w.ranks {
 		if r.Rank == rank {
@@ -370,7 +372,7 @@ func (w *walkers) of(rank int32) *step.Walker {
 	return r
 }
 
-// steps returns the steps of a rank, all rows of which were added.
+// steps returns the steps of a rank, nil if the stream has no steps. No rows may follow.
 func (w *walkers) steps(rank int32) *step.RankSteps {
 	if w.header.Columns&event.StepCols != event.StepCols {
 		return nil
@@ -380,7 +382,7 @@ func (w *walkers) steps(rank int32) *step.RankSteps {
 	return &r.RankSteps
 }
 
-// quiet is an accumulator of nothing: the walker's steps are wanted alone.
+// quiet accumulates nothing: only the walker's steps are wanted.
 type quiet struct{}
 
 func (quiet) Rows(*event.Batch, int, int) {}

@@ -7,10 +7,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Sample has a trace of many rows keep those of a few windows of time, evenly over the run, as
-// far as the header says when that is: the mean over their steps stands for that of all. Steps
-// that a treatment names (Scenario.Typical) are of the whole run all the same. It comes before the
-// first batch.
+// Sample makes a trace of many rows keep only those of a few windows, evenly spaced over
+// the run. The mean over their steps stands for the mean over all. It does nothing
+// unless the header has row counts, GPU times and an isolation. Steps that a treatment
+// names (Scenario.Typical) are still taken from the whole run. Call it before the first
+// Add.
 func (t *Trace) Sample() {
 	rows, from, to := int64(0), never, -never
 	for i := range t.header.Reports {
@@ -32,16 +33,17 @@ func (t *Trace) Sample() {
 	}
 }
 
-// windows are times from and to of which the rows are kept; nil for all.
+// windows are the times, from and to, within which rows are kept; nil for all.
 type windows [][2]int64
 
-// hold reports whether two times are in one window, the first with room before it for what a
-// run is like by then: a step.
+// hold reports whether one window holds a step, from start to end, together with the
+// step before it, which starts at before: the replay needs that step to settle.
 func (ws windows) hold(before, start, end int64) bool {
 	return ws == nil || slices.ContainsFunc(ws, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })
 }
 
-// kept returns how many rows from i on, at most up to j, are in a window, or, ok false, in none.
+// kept returns how many rows from i on, up to j, are in a window, or with ok false, in
+// none.
 func (ws windows) kept(b *event.Batch, i, j int) (n int, ok bool) {
 	start := b.Start.Values[i]
 	until := int64(never)
@@ -60,7 +62,7 @@ func (ws windows) kept(b *event.Batch, i, j int) (n int, ok bool) {
 	return max(n, 1), ok
 }
 
-// skip takes the step rows alone.
+// skip adds the step rows of a stretch, and only counts the others.
 func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 	for ; i < j; i++ {
 		if kind := b.Kind.Values[i]; kind == event.Step || kind == event.Window {
@@ -70,7 +72,8 @@ func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 	}
 }
 
-// ofAll is what steps that take what the others do bring, over all steps of the benchmark segments.
+// ofAll returns the prediction over all steps of the benchmark segments, some of which
+// take as long as the others.
 func (p *predictor) ofAll(steps map[int32]map[int]bool) Prediction {
 	p = &predictor{t: p.t}
 	for k, r := range p.t.ranks {

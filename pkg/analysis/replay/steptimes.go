@@ -9,23 +9,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// bounds are when steps and windows begin and end: with the rows that bound them.
+// bounds finds when steps and windows begin and end: with the rows that bound them.
 type bounds struct {
-	*pass
-	byRange bool        // steps begin and end with ranges
+	*pass               // steps begin and end with forward-step ranges
+	byRange bool        // else: with units of this class, -1 for any
 	class   event.Class // else with units of this class, -1 for any
-	order   []int32     // steps by their start
+	order   []int32     // index in order of the first step that has not started
 	next    int         // of order: the first that has not started
 	times   []stepTimes
 }
 
-// stepTimes is when a step begins and ends.
+// stepTimes is when a step begins and ends, by scenario; nil until known.
 type stepTimes struct {
 	start, end []int64
 	bound      bool
 }
 
-// newBounds returns the steps of a pass, none of which has begun.
+// newBounds returns the bounds of a pass before its first row.
 func newBounds(p *pass) bounds {
 	b := bounds{pass: p, class: -1, times: make([]stepTimes, len(p.t.steps)), order: byStart(p.t.steps)}
 	if i := p.t.header.Isolation; i != nil {
@@ -37,7 +37,7 @@ func newBounds(p *pass) bounds {
 	return b
 }
 
-// byStart is steps in the order of their starts.
+// byStart returns the indexes of steps in the order of their starts.
 func byStart(steps []stepRow) []int32 {
 	order := make([]int32, len(steps))
 	for k := range order {
@@ -47,7 +47,7 @@ func byStart(steps []stepRow) []int32 {
 	return order
 }
 
-// nextStart is when the next step starts, never for none.
+// nextStart returns the start of the next step, never if there is none.
 func (b *bounds) nextStart() int64 {
 	if b.next == len(b.order) {
 		return never
@@ -55,7 +55,7 @@ func (b *bounds) nextStart() int64 {
 	return b.t.steps[b.order[b.next]].start
 }
 
-// begin starts the steps that start at a time, each with a row that comes next.
+// begin makes the steps that start at a time wait for the row that bounds them.
 func (b *bounds) begin(at int64) {
 	for b.nextStart() == at {
 		k := b.order[b.next]
@@ -68,21 +68,21 @@ func (b *bounds) begin(at int64) {
 	}
 }
 
-// startsRange starts the steps that start with a forward-step range.
+// startsRange starts the steps that begin with a forward-step range at t.
 func (b *bounds) startsRange(q *process, t int64, now []int64) {
 	if b.byRange && len(q.starts) > 0 {
 		b.bind(q, t, now)
 	}
 }
 
-// startsUnit starts the steps that start with a unit.
+// startsUnit starts the steps that begin with a unit.
 func (b *bounds) startsUnit(q *process, u *unit, class event.Class) {
 	if !b.byRange && (b.class < 0 || b.class == class) {
 		b.bind(q, u.start, u.newStart)
 	}
 }
 
-// bind starts the steps that start at t with a row.
+// bind starts the steps due at t, at the new times of a row.
 func (b *bounds) bind(p *process, t int64, now []int64) {
 	for len(p.starts) > 0 && b.t.steps[p.starts[0]].start == t {
 		b.begins(p.starts[0], now)
@@ -105,8 +105,8 @@ func (b *bounds) begins(k int32, now []int64) {
 	}
 }
 
-// missed starts steps that no row started with, by the time that rows after t come: with the
-// thread that launched last.
+// missed starts the steps before t that no row started, with the thread that launched
+// last.
 func (b *bounds) missed(p *process, t int64) {
 	for len(p.starts) > 0 && b.t.steps[p.starts[0]].start < t {
 		k := p.starts[0]
@@ -115,7 +115,7 @@ func (b *bounds) missed(p *process, t int64) {
 	}
 }
 
-// drifted is a time moved with the thread that launched last.
+// drifted returns t moved with the thread that launched last.
 func (b *bounds) drifted(p *process, t int64) []int64 {
 	now := make([]int64, b.n)
 	for s := range now {
@@ -124,7 +124,7 @@ func (b *bounds) drifted(p *process, t int64) []int64 {
 	return now
 }
 
-// end ends a step with the row that ends then.
+// end ends a step with the row that ends at the same time.
 func (b *bounds) end(k int32) {
 	s := &b.t.steps[k]
 	p := &b.procs[s.process]
@@ -137,7 +137,8 @@ func (b *bounds) end(k int32) {
 	}
 }
 
-// endsAt is when what ended at t ends: a forward-step range, or a unit.
+// endsAt returns the new times of what ended at t: a forward-step range, or the last
+// unit.
 func (b *bounds) endsAt(p *process, t int64) []int64 {
 	if b.byRange {
 		for i := range p.markers {
@@ -167,7 +168,7 @@ func (b *bounds) windows() {
 	}
 }
 
-// window is when a window begins and ends in the first scenario.
+// window returns when a window begins and ends in the first scenario.
 func (b *bounds) window(w *stepRow) (start, end int64) {
 	p := &b.procs[w.process]
 	start, end = w.start+b.shift(p, 0), w.end+b.shift(p, 0)

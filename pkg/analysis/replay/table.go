@@ -8,13 +8,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The order of magnitude of a table, SPEC 12: ten operations.
+// tableOperations is how many operations the table has. Source: SPEC 12 (ten).
 const tableOperations = 10
 
-// ErrNoSteps is that there are no steps to answer for.
+// ErrNoSteps is returned if there are no steps to predict.
 var ErrNoSteps = &event.Error{Msg: "no steps: there is nothing to predict", Advice: "isolate says why none were found; verdict --by none takes the whole trace"}
 
-// Predict says what steps would take in some scenarios.
+// Predict predicts the step time in the given scenarios.
 func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	r, err := t.predict(func(p *predictor) error { return p.add(given...) }, nil)
 	if err == nil {
@@ -23,13 +23,14 @@ func (t *Trace) Predict(given ...Scenario) (*Report, error) {
 	return r, err
 }
 
-// Table says what steps would take with what may help any run, with the run's own operations, and, the
-// last of the scenarios, with treatments.
+// Table predicts the step time for what may help any run, for the run's own main
+// operations and the best two of them together, and last for treatments.
 func (t *Trace) Table(treatments []Scenario) (*Report, error) {
 	return t.predict(func(p *predictor) error { return p.table(treatments) }, treatments)
 }
 
-// predict gathers predictions for the steps of the benchmark segments, the last ones of treatments.
+// predict makes predictions for the steps of the benchmark segments. Those of treatments
+// come last.
 func (t *Trace) predict(gather func(*predictor) error, treatments []Scenario) (*Report, error) {
 	p, err := t.predictor()
 	if err == nil && len(p.chosen) == 0 {
@@ -44,9 +45,9 @@ func (t *Trace) predict(gather func(*predictor) error, treatments []Scenario) (*
 	return p.untypical(p.report(), treatments), nil
 }
 
-// Each says what treatments bring, each alone: by how much shorter a step of the benchmark segment is,
-// the mean over all of these, and where a stream has no steps, each rank's recording is one. Means asks for
-// no intervals, nor for what they take longest for: waits for other threads that keep their length.
+// Each predicts the gain of each treatment alone: by how much shorter the mean step of
+// the benchmark segments is. In a stream without steps each rank's recording is one
+// step. With means, intervals and KeepUs are left out, which take most of the time.
 func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 	p, err := t.predictor()
 	if err != nil {
@@ -64,8 +65,9 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 	return p.untypical(p.report(), treatments), nil
 }
 
-// untypical has predictions of treatments, a report's last, whose steps take what others do be of all
-// steps, where rows are a sample, and where nothing else changes.
+// untypical replaces predictions of treatments, the last ones of a report, that make
+// steps typical (Scenario.Typical), by predictions over all steps: if rows are a sample,
+// or if nothing else changes.
 func (p *predictor) untypical(r *Report, treatments []Scenario) *Report {
 	all := r.Scenarios[len(r.Scenarios)-len(treatments):]
 	for i := range treatments {
@@ -76,38 +78,39 @@ func (p *predictor) untypical(r *Report, treatments []Scenario) *Report {
 	return r
 }
 
-// predictor returns one of which nothing was asked.
+// predictor returns a predictor without predictions.
 func (t *Trace) predictor() (*predictor, error) {
 	know, l, err := t.learn()
 	return &predictor{t: t, know: know, learner: l, chosen: t.benchmark()}, err
 }
 
-// predictor gathers predictions.
+// predictor makes predictions for the chosen steps.
 type predictor struct {
 	t       *Trace
 	know    *known
 	learner *learner
 	chosen  []chosen
-	now     []float64 // ns, of the steps that were chosen
+	now     []float64 // recorded periods of the chosen steps, ns
 	rows    []predicted
 
-	means       bool // no intervals are asked for
-	unexplained int64
+	means       bool          // intervals are not wanted
+	unexplained int64         // ns, see gpu
 	alone       map[int32]int // see meetings
-	gpu, host   *float64
+	gpu, host   *float64      // bounds, us; nil until computed
 }
 
-// predicted is the periods in one scenario.
+// predicted is the periods of the chosen steps in one scenario.
 type predicted struct {
 	Scenario
 	pair                 bool      // the best two operations together
-	periods, keep, older []float64 // ns, of the steps that were chosen; nil where they are of no interest
-	queued               float64   // ns in the mean, see predictor.queued
-	still                bool      // they are those of now
-	unmet                string    // a change that is about nothing in the trace, "" for none
+	periods, keep, older []float64 // ns; keep and older are nil if not of interest
+	queued               float64   // mean ns per step, see predictor.queued
+	still                bool      // the periods do not change
+	unmet                string    // a change that applies to nothing in the trace, "" for none
 }
 
-// pass is one with all scenarios. Units count up to where segments after the benchmark segments begin.
+// pass runs a pass with all scenarios. Units count until the segment after the benchmark
+// segment begins.
 func (p *predictor) pass(scenarios []Scenario, know *known) (*pass, error) {
 	e := newPass(p.t, scenarios, know)
 	for q := range e.procs {
@@ -174,8 +177,7 @@ func (p *predictor) add(all ...Scenario) error {
 	return nil
 }
 
-// table replays what would help: first what is asked of every run, then the operations, last
-// treatments.
+// table replays what may help any run, then the run's operations, last treatments.
 func (p *predictor) table(treatments []Scenario) error {
 	fixed := []Scenario{
 		{Name: "host 10 % faster", Changes: []Change{Host(1 / 1.1)}},
@@ -208,7 +210,8 @@ func (p *predictor) table(treatments []Scenario) error {
 	return err
 }
 
-// operations are the operations that may help most: where host time is spent, and waits.
+// operations returns the most promising operations: where most host time is spent, and
+// the longest waits.
 func (p *predictor) operations() (all []Scenario) {
 	names := p.t.names.all
 	for _, code := range largest(p.learner.operations(names), tableOperations) {
@@ -227,10 +230,10 @@ func (p *predictor) operations() (all []Scenario) {
 	return all
 }
 
-// bestTwo is what the best two operations together are called.
+// bestTwo is the label of the best two operations together.
 const bestTwo = "the best two together"
 
-// both replays the best two operations together.
+// both replays the best two operations together, if each helps.
 func (p *predictor) both(rows []predicted) error {
 	if len(rows) < 2 || p.mean(rows[1].periods) >= p.mean(p.now) {
 		return nil

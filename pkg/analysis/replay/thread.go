@@ -2,49 +2,49 @@ package replay
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// thread is the state of a host thread: a point of old time, and when it is in each scenario.
+// thread is the state of a host thread: a point in old time, and in each scenario.
 type thread struct {
 	identity
 	begun  bool
-	last   int64 // the point
-	now    []int64
+	last   int64     // the point in old time
+	now    []int64   // the point in new time, by scenario
 	factor []float64 // of the host time that follows, by scenario
-	depth  []int16   // open rows that each change is about
-	credit []int64   // of host time that fixed amounts take away yet, nil for none
+	depth  []int16   // by change: open rows that it applies to
+	credit []int64   // host time that fixed amounts still take away, by scenario; nil for none
 	activity
-	held  *openRow // the outermost row whose end says when what is inside of it was
+	held  *openRow // the outermost row whose end decides when what is inside it was; nil for none
 	queue launches
 	joining
 	ended  anchor // its last end of a range or call
-	tokens anchor // the last end of what brought tokens back, until a message comes; where a scenario asks
+	tokens anchor // the last end of a wait that brought tokens back, until a message comes; if a scenario asks
 	ranges []openRange
-	calls  []int32   // names of open calls
-	passes []forward // that a graph would replay
-	why    *whyTime  // nil where no change asks
+	calls  []int32   // names of open calls, the innermost last
+	passes []forward // forward passes that a graph would replay
+	why    *whyTime  // nil if no change asks
 }
 
-// identity is which thread it is.
+// identity identifies a thread.
 type identity struct {
 	process  *process
 	number   int32
 	rank     int32
-	launches bool  // some unit is its work
-	device   int32 // of its last one
-	watched  bool  // its calls of the operating system were recorded
+	launches bool  // some unit was launched by it
+	device   int32 // GPU of the unit that it launched last
+	watched  bool  // its OS calls were recorded
 }
 
-// activity is what is open on a thread.
+// activity is the state of a thread's rows.
 type activity struct {
-	waiting int   // open waits in the operating system
+	waiting int   // open OS calls that wait
 	open    int   // open ranges and calls
-	idle    int64 // when there were none last
-	since   int64 // when it began to do something after a while
+	idle    int64 // when open was last 0
+	since   int64 // when it became active after being idle for idleThread
 }
 
-// joining is that a thread made a stream wait for an event since it launched.
+// joining says whether a thread made a stream wait for an event since its last launch.
 type joining struct {
 	wait     bool
-	recorded int64 // when the latest event before that was recorded
+	recorded int64 // when the latest event before that wait was recorded
 }
 
 // openRow is a row of a thread that has begun.
@@ -52,36 +52,36 @@ type openRow struct {
 	row
 	number   int32 // among hosts.rows
 	thread   *thread
-	instant  bool // it says what the thread did, and is no point of it
-	counted  bool // it is among what is open on its thread
+	instant  bool // it moves with the thread but is no point of it
+	counted  bool // it counts as open on its thread
 	newStart []int64
 	points   []point // of other rows, while it is held
-	run      bool    // no row: queries that follow one another, as one wait
+	run      bool    // not a row: consecutive queries as one wait
 	queries  int     // of a run
-	stream   int32   // that it waits for, -1 where that is not known
-	copied   *unit   // a copy of its own that ended inside
-	full     bool    // the queue was full
-	changes  []int32
-	left     []int32 // changes that leave its wait out
+	stream   int32   // the stream that it waits for, -1 if unknown
+	copied   *unit   // the copy that it launched and that ended inside it, nil for none
+	full     bool    // the launch queue was full
+	changes  []int32 // indexes of changes that apply to it
+	left     []int32 // indexes of changes that remove its wait
 }
 
-// point is an instant of a row inside a held one.
+// point is the start or end of a row inside a held row.
 type point struct {
 	t     int64
 	row   *openRow // whose start or end it is
 	start bool
 }
 
-// hosts are the threads: host time from point to point. What waits is in wait.go.
+// hosts moves the threads, from point to point through host time. Waits are in wait.go.
 type hosts struct {
 	*pass
 	threads  []thread
-	launched *thread // that launched last, of all
+	launched *thread // the thread that launched last, of all processes
 	rows     []*openRow
 	free     []*openRow
 }
 
-// newRow returns a row that nothing refers to.
+// newRow returns an open row of a thread, from the free list if possible.
 func (h *hosts) newRow(r *row, th *thread) *openRow {
 	var o *openRow
 	if n := len(h.free); n > 0 {
@@ -94,14 +94,14 @@ func (h *hosts) newRow(r *row, th *thread) *openRow {
 	return o
 }
 
-// add begins a range, a call or a call of the operating system.
+// add begins a range, a GPU API call or an OS call.
 func (h *hosts) add(r *row) {
 	o := h.newRow(r, &h.threads[r.place])
 	h.agenda.push(r.end, hostEnds, o.number)
 	h.start(o)
 }
 
-// start begins a row of a thread, or has the held one do it.
+// start begins a row of a thread, or leaves that to the held row.
 func (h *hosts) start(o *openRow) {
 	th := o.thread
 	if held := th.held; held != nil && held.run && !h.waits.goesOn(held, o) {
@@ -141,7 +141,7 @@ func (h *hosts) open(o *openRow) {
 	}
 }
 
-// opened makes a row one of what is open on its thread.
+// opened counts a row as open on its thread.
 func (h *hosts) opened(o *openRow) {
 	th := o.thread
 	o.counted = true
@@ -160,13 +160,13 @@ func (h *hosts) opened(o *openRow) {
 	}
 }
 
-// marksOthers reports whether a row marks a step that other threads do: its thread launches nothing, and
-// what it does meanwhile is unknown.
+// marksOthers reports whether a row marks a step that other threads execute: its thread
+// launches nothing, and what it does meanwhile is unknown.
 func (o *openRow) marksOthers() bool {
 	return o.class == event.StepMarker && o.kind == event.NVTX && !o.thread.launches
 }
 
-// waitsInOS reports whether calls of a class of the operating system wait, or read and write.
+// waitsInOS reports whether OS calls of a class wait, sleep, read or write.
 func waitsInOS(c event.Class) bool {
 	switch c {
 	case event.OSLock, event.OSWait, event.OSIO, event.OSJoin, event.OSSleep, event.OSFile:
@@ -175,7 +175,7 @@ func waitsInOS(c event.Class) bool {
 	return false
 }
 
-// call begins a call of the GPU's library.
+// call begins a GPU API call.
 func (h *hosts) call(o *openRow) {
 	th, q := o.thread, o.thread.process
 	flags := h.t.names.all[o.name].flags
@@ -209,9 +209,10 @@ func (h *hosts) call(o *openRow) {
 	}
 }
 
-// woken reports whether a thread that does something at t has waited for the thread that launched
-// last: it did nothing for a while, and launches nothing, or what it did then was not recorded and
-// the other came to launch work for the same GPU meanwhile, as where one thread runs the backward pass for another.
+// woken reports whether a thread that becomes active at t was waiting for the thread
+// that launched last. A thread that launches nothing was if it had been idle for a
+// while. One that launches was if its OS calls were not recorded and the other thread
+// began to launch for the same GPU meanwhile, for example to run the backward pass.
 func (th *thread) woken(t int64) bool {
 	if !th.launches {
 		return th.open == 0 && t-th.idle > idleThread
@@ -221,7 +222,8 @@ func (th *thread) woken(t int64) bool {
 		by.since > th.last && by.queue.list[len(by.queue.list)-1].start > th.last
 }
 
-// reach brings a thread to a point of old time: one that was woken to where the other is.
+// reach advances a thread to t in old time. A woken thread takes over the shift of the
+// one that woke it.
 func (h *hosts) reach(th *thread, t int64) {
 	woken := th.begun && th.woken(t)
 	if !th.begun || t-th.last > idleThread {
@@ -249,7 +251,7 @@ func (h *hosts) reach(th *thread, t int64) {
 	}
 	th.last = t
 	switch {
-	case d < 0 || h.plan.plain: // below 0: rows that overlap without one being inside the other
+	case d < 0 || h.plan.plain: // d < 0: rows that overlap without nesting
 		for s := range th.now {
 			th.now[s] += d
 		}
@@ -264,7 +266,7 @@ func (h *hosts) reach(th *thread, t int64) {
 	}
 }
 
-// observe has a row say why its thread does not go on, where changes ask for that.
+// observe passes a row to the whys of its thread.
 func (h *hosts) observe(r *row) {
 	th := &h.threads[r.place]
 	if th.why == nil {
@@ -323,7 +325,7 @@ func (h *hosts) close(o *openRow) {
 	}
 }
 
-// closed makes a row none of what is open on its thread.
+// closed no longer counts a row as open on its thread.
 func (h *hosts) closed(o *openRow) {
 	th := o.thread
 	switch o.kind {
@@ -341,7 +343,7 @@ func (h *hosts) closed(o *openRow) {
 	}
 }
 
-// without is a stack without the topmost of some names.
+// without removes the topmost name from a stack.
 func without(stack []int32, name int32) []int32 {
 	for k := len(stack) - 1; k >= 0; k-- {
 		if stack[k] == name {
@@ -351,7 +353,7 @@ func without(stack []int32, name int32) []int32 {
 	return stack
 }
 
-// mark notes the end of a range that others may need.
+// mark records the end of a range that steps or other threads may need.
 func (h *hosts) mark(o *openRow) {
 	q := o.thread.process
 	if o.class == event.StepMarker && h.steps.byRange {
@@ -364,7 +366,7 @@ func (h *hosts) mark(o *openRow) {
 	}
 }
 
-// addInstants moves a row that says what a thread did, but is no point of it.
+// addInstants adds a row that moves with its thread but is no point of it.
 func (h *hosts) addInstants(r *row) {
 	th := &h.threads[r.place]
 	if r.kind == event.Overhead && r.class == event.QueueFull && th.held != nil {
@@ -375,7 +377,7 @@ func (h *hosts) addInstants(r *row) {
 	}
 }
 
-// addInside moves a row with a thread, the held row of which may do it.
+// addInside moves a row with a thread, or leaves that to the thread's held row.
 func (h *hosts) addInside(th *thread, r *row) {
 	o := h.newRow(r, th)
 	o.instant = true
@@ -383,7 +385,7 @@ func (h *hosts) addInside(th *thread, r *row) {
 	h.instant(point{o.start, o, true})
 }
 
-// instant moves the start or the end of such a row, or has the held one do it.
+// instant moves the start or the end of such a row, or leaves that to the held row.
 func (h *hosts) instant(p point) {
 	o := p.row
 	if held := o.thread.held; held != nil {
@@ -398,7 +400,7 @@ func (h *hosts) instant(p point) {
 	h.free = append(h.free, o)
 }
 
-// at is when an instant of a thread is in the first scenario.
+// at returns the new time of t on a thread, in the first scenario.
 func (h *hosts) at(th *thread, t int64) int64 {
 	if !th.begun || th.woken(t) {
 		return t + h.shift(th.process, 0)

@@ -7,33 +7,34 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Which waits bring tokens back is known only by what they wait for. A wait is for a copy to the
-// host where that is the last that had been launched of what it waits for. Of the waits for one
-// copy the first is how tokens come back, or one that comes after more was launched: who launches
-// the next step before it has not needed them. Where none of that is known it is the last wait of
-// each step; a run that trains, and one without steps, has none.
+// Only what a wait is for shows whether it brings tokens back. A wait is for a copy to
+// the host if that was the last launch among what it waits for. Of several waits for one
+// copy the first counts, or a later one if more was launched before it: a thread that
+// launches the next step first did not need the tokens before. If nothing shows which
+// wait it is, the last one of each step counts. Training runs and runs without steps
+// have none.
 
-// What tokens come back by, the surest first.
+// Ways in which tokens come back, the most reliable first.
 const (
-	sampledCopy = iota // copies to the host that follow kernels that sample
+	sampledCopy = iota // copies to the host after kernels that sample
 	anyCopy            // any copy to the host
-	sampling           // kernels that sample, where nothing is copied
+	sampling           // kernels that sample, if nothing is copied
 	tokenWays
 )
 
-// waitKey is a wait: the rank of its thread, and its start.
+// waitKey identifies a wait: the rank of its thread, and its start.
 type waitKey struct {
 	rank  int32
 	start int64
 }
 
-// tokenWaits are the waits for tokens in each of these ways.
+// tokenWaits are the waits for tokens, by way.
 type tokenWaits struct {
-	of     [tokenWays]map[waitKey]int64 // by rank and start of the launch: the start of the wait
-	starts map[int32][]int64            // by rank: of all waits, in order
+	of     [tokenWays]map[waitKey]int64 // by rank and start of the launch: start of the wait
+	starts map[int32][]int64            // by rank: starts of all waits, in order
 }
 
-// newTokenWaits returns none.
+// newTokenWaits returns an empty set.
 func newTokenWaits() *tokenWaits {
 	t := &tokenWaits{starts: map[int32][]int64{}}
 	for way := range t.of {
@@ -42,7 +43,8 @@ func newTokenWaits() *tokenWaits {
 	return t
 }
 
-// add notes a wait of a rank for what a call launched; its thread launched last at a time.
+// add adds a wait for what the call of launched. launched is when the waiting thread
+// last launched.
 func (t *tokenWaits) add(of *launch, rank int32, start, launched int64) {
 	t.starts[rank] = append(t.starts[rank], start)
 	for way := range t.of {
@@ -53,7 +55,7 @@ func (t *tokenWaits) add(of *launch, rank int32, start, launched int64) {
 	}
 }
 
-// known returns the waits by which tokens come back.
+// known returns the waits that bring tokens back, nil for a training run.
 func (t *tokenWaits) known(of *Trace) map[waitKey]bool {
 	if of.header.Workload() != "" {
 		return nil
@@ -71,7 +73,7 @@ func (t *tokenWaits) known(of *Trace) map[waitKey]bool {
 	return t.lastOfSteps(of)
 }
 
-// lastOfSteps are the last waits of each step.
+// lastOfSteps returns the last wait of each step.
 func (t *tokenWaits) lastOfSteps(of *Trace) map[waitKey]bool {
 	all := map[waitKey]bool{}
 	for k, r := range of.ranks {
@@ -90,10 +92,10 @@ func (t *tokenWaits) lastOfSteps(of *Trace) map[waitKey]bool {
 	return all
 }
 
-// bringsTokens reports whether a wait is one that tokens come back by.
+// bringsTokens reports whether a wait brings tokens back.
 func (w *waits) bringsTokens(o *openRow) bool { return w.tokens[waitKey{o.thread.rank, o.start}] }
 
-// waitsFor returns the call that launched last of what a call waits for, nil for none.
+// waitsFor returns the last launch among what a call waits for, nil for none.
 func (w *waits) waitsFor(o *openRow) *launch {
 	q, p, flags := &o.thread.queue, o.thread.process, w.hosts.t.names.all[o.name].flags
 	if o.copied != nil {
@@ -125,7 +127,7 @@ func (w *waits) waitsFor(o *openRow) *launch {
 	return nil
 }
 
-// runs notes what a call has launched.
+// runs records that a unit is the work of a call.
 func (l *launch) runs(u *unit) {
 	if l.unit == nil || u.end > l.unitEnd {
 		l.unitEnd = u.end

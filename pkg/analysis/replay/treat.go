@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Capturable reports whether kernels of a class, one of event's, belong into a graph.
+// Capturable reports whether kernels of an event class belong in a graph.
 func Capturable(class event.Class) bool {
 	switch class {
 	case event.GEMM, event.Norm, event.Allreduce, event.Activation, event.RoPE, event.Quant:
@@ -16,27 +16,28 @@ func Capturable(class event.Class) bool {
 	return false
 }
 
-// forward is a forward pass whose kernels a thread launched by themselves.
+// forward is a forward pass whose kernels a thread launched one by one: the times of its
+// first and last launch.
 type forward struct{ from, to int64 }
 
-// passes finds them, in the pass of the learner.
+// passes finds forward passes during the learning pass.
 type passes struct {
 	of   [][]forward // by thread
 	open []openPass  // by process
 }
 
-// openPass is the pass of the step that a process is in.
+// openPass is the forward pass of the step that a process is in.
 type openPass struct {
 	forward
 	thread int32 // -1 for none
 	steps  []step.Step
 	kinds  []step.Kind
-	byHost bool // steps are what the host did: a unit is of the step in which it was launched
-	at     int  // the step of the last unit
-	ahead  bool // the open pass, or the one to come, is that of the next step
+	byHost bool // steps are those of the host: a unit belongs to the step in which it was launched
+	at     int  // index of the step of the last unit
+	ahead  bool // the open or next pass is that of the next step
 }
 
-// newPasses returns none.
+// newPasses returns passes without any.
 func newPasses(t *Trace) *passes {
 	p := &passes{of: make([][]forward, len(t.threads)), open: make([]openPass, len(t.processes))}
 	for k := range p.open {
@@ -58,8 +59,9 @@ func newPasses(t *Trace) *passes {
 	return p
 }
 
-// unit observes a unit, and the call that launched it. What samples, or brings tokens back, ends a
-// pass: steps that begin with an all-reduce kernel hold the first kernels of the next one's.
+// unit observes a unit and its launch. A sampled unit (one that samples, or copies to
+// the host) ends the pass: steps that begin with an all-reduce kernel contain the first
+// kernels of the next pass.
 func (p *passes) unit(o *openPass, r *row, sampled bool) {
 	t := r.start
 	if o.byHost && r.launcher >= 0 {
@@ -95,7 +97,7 @@ func (p *passes) unit(o *openPass, r *row, sampled bool) {
 	}
 }
 
-// end ends the pass of a step.
+// end ends the pass of a step, and keeps it if the step ran without a graph.
 func (p *passes) end(o *openPass) {
 	if o.thread >= 0 && o.at < len(o.kinds) && o.kinds[o.at].Eager && o.to > o.from {
 		list := &p.of[o.thread]
@@ -106,8 +108,8 @@ func (p *passes) end(o *openPass) {
 	o.thread = -1
 }
 
-// captured takes the host time of passes off that was spent until a time: one graph is launched
-// where a pass begins.
+// captured removes the host time of passes between from and to, and adds a graph launch
+// at the start of each.
 func (p *plan) captured(th *thread, from, to int64) {
 	for len(th.passes) > 0 && th.passes[0].to <= from {
 		th.passes = th.passes[1:]
@@ -128,12 +130,13 @@ func (p *plan) captured(th *thread, from, to int64) {
 	}
 }
 
-// capturing reports whether a call at a time is one of a pass that a graph would replay.
+// capturing reports whether a call at t belongs to a pass that a graph would replay.
 func (th *thread) capturing(t int64) bool {
 	return len(th.passes) > 0 && th.passes[0].from <= t && t <= th.passes[0].to
 }
 
-// inGraph places a unit that a graph would replay after what it follows, as those of replays do.
+// inGraph places a unit that a graph would replay after prev, at the distance of kernels
+// in a replay.
 func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
 	after := min(max(0, u.start-prev.end), g.plan.know.nodeGap)
 	ends := g.endOf(prev)
@@ -145,8 +148,8 @@ func (g *gpu) inGraph(u, prev *unit, called []int64, soon int64) {
 	}
 }
 
-// unlike is the steps that take what others do: none where they are replayed with a graph, which takes
-// a record of the calls.
+// unlike returns the steps to be made typical: none if they can be replayed with a
+// graph, which needs the calls in the recording.
 func (p *predictor) unlike(s *Scenario) map[int32]map[int]bool {
 	graph := slices.ContainsFunc(s.Changes, func(c Change) bool { return c.what == graphTime })
 	if graph && slices.ContainsFunc(p.t.threads, func(th place) bool { return th.calls }) {
@@ -155,10 +158,11 @@ func (p *predictor) unlike(s *Scenario) map[int32]map[int]bool {
 	return s.Typical
 }
 
-// typical has steps take what the median of the other ones of their rank and phase takes, and so
-// have the ones after them: a step is late with the one before where the host runs ahead, and short
-// where that one held the work of both. Others are those that neither are nor follow such steps, or
-// all that are not where there are none.
+// typical sets the periods of steps, and of the step after each, to the median of the
+// other steps of their rank and phase. The step after is included because it is late
+// with the step before if the host runs ahead, and short if the step before holds the
+// work of both. The others are steps that neither are nor follow such a step, or, if
+// there are none, all that are not such a step.
 func (p *predictor) typical(steps map[int32]map[int]bool, periods []float64) {
 	type kind struct {
 		rank  int32

@@ -7,35 +7,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// unit is a row of GPU work. It is kept as long as something refers to it.
+// unit is a row of GPU work. It is reused when nothing refers to it.
 type unit struct {
 	refs       int
-	call       int64 // when it was launched, its start where that is not known
+	call       int64 // when it was launched, or its start if that is unknown
 	start, end int64
 	newStart   []int64
-	newEnd     []int64 // not known while meeting is not nil
-	factor     []float64
+	newEnd     []int64   // not known until meeting is resolved
+	factor     []float64 // of its length, by scenario
 	stream     *stream
 	process    int32
-	launcher   int32 // thread, -1 where that is not known
+	launcher   int32 // thread, -1 if unknown
 	kind       event.Kind
 	stretch    int32
 	ordinal    int64
-	toHost     bool // a copy to the host
-	token      bool // that followed kernels that sample
-	samples    bool // a kernel that samples
-	meeting    *meeting
+	toHost     bool     // a copy to the host
+	token      bool     // a copy to the host after kernels that sample
+	samples    bool     // a kernel that samples
+	meeting    *meeting // the collective that it is part of, until resolved
 }
 
 // stream is the state of a stream: its latest units.
 type stream struct {
 	process, device int32
-	latest          *unit // with the latest end
+	latest          *unit // the one with the latest end
 	ring            [recent]*unit
 	count           int
 }
 
-// latestFirst goes through the units that are kept.
+// latestFirst iterates over the units that are kept, the latest first.
 func (st *stream) latestFirst(yield func(*unit) bool) {
 	for k := st.count - 1; k >= max(0, st.count-recent); k-- {
 		if !yield(st.ring[k%recent]) {
@@ -44,25 +44,25 @@ func (st *stream) latestFirst(yield func(*unit) bool) {
 	}
 }
 
-// launch is a call that launches.
+// launch is a call that launches work.
 type launch struct {
 	start, end int64
 	name       int32
-	streamWait bool  // its thread made a stream wait since it launched before
-	recorded   int64 // and when the latest event before that was recorded
-	captured   bool  // of a pass that a graph would replay
-	// Of the units that it launched, as far as they have begun: the stream, the latest end, and
-	// the ways in which tokens may come back by them, as bits.
+	streamWait bool  // its thread made a stream wait since its last launch
+	recorded   int64 // when the latest event before that wait was recorded
+	captured   bool  // it belongs to a pass that a graph would replay
+	// About the units launched that have begun: their stream, the latest end, and a bit
+	// for each way in which they may bring tokens back.
 	unit    *stream
 	unitEnd int64
 	ways    uint8
 	replay  *replay
 }
 
-// replay is what was replayed of a graph so far.
+// replay is what has run of a graph replay.
 type replay struct {
-	stream *stream // of its first unit
-	latest *unit   // of the ring, with the latest end; nil where it was written over
+	stream *stream // of the first unit
+	latest *unit   // the unit of ring with the latest end; recomputed when it is overwritten
 	ring   [16]*unit
 	count  int
 }
@@ -70,25 +70,25 @@ type replay struct {
 // launches are the latest calls of a thread that may launch, in order.
 type launches struct {
 	list   []launch
-	times  []int64   // new times of their starts, a slice for each
-	inside []float64 // factors of the time inside, likewise
-	found  int       // the call that was found last
-	newest int       // the latest call whose unit has started
+	times  []int64   // new times of their starts, one per scenario and call
+	inside []float64 // factors of the host time inside them, likewise
+	found  int       // index of the call found last
+	newest int       // index of the latest call whose unit has started
 }
 
-// gpu are the streams: what units start after.
+// gpu places units on their streams.
 type gpu struct {
 	*pass
-	streams  []stream
-	latency  []int64 // by code of the call's name, -1 where unknown
+	streams  []stream // by code of the call's name, -1 if unknown
+	latency  []int64  // by code of the call's name, -1 where unknown
 	meetings meetings
 	free     []*unit
-	called   []int64 // see sooner
+	called   []int64 // scratch of sooner
 
-	unexplained int64 // ns by which units start later than their constraints, in old times
+	unexplained int64 // ns by which units start later than their dependencies explain, as recorded
 }
 
-// newUnit returns a unit without references.
+// newUnit returns a unit without references; its fields may be stale.
 func (g *gpu) newUnit() *unit {
 	if n := len(g.free); n > 0 {
 		u := g.free[n-1]
@@ -99,7 +99,7 @@ func (g *gpu) newUnit() *unit {
 	return &unit{newStart: times[:g.n:g.n], newEnd: times[g.n:]}
 }
 
-// hold refers to a unit in place of another, or of none.
+// hold makes *at refer to u, which may be nil, instead of what it referred to.
 func (g *gpu) hold(at **unit, u *unit) {
 	if u != nil {
 		u.refs++
@@ -108,7 +108,7 @@ func (g *gpu) hold(at **unit, u *unit) {
 	*at = u
 }
 
-// drop refers to a unit no more.
+// drop gives up a reference to a unit, which may be nil.
 func (g *gpu) drop(u *unit) {
 	if u == nil {
 		return
@@ -118,7 +118,8 @@ func (g *gpu) drop(u *unit) {
 	}
 }
 
-// addLaunch adds a call of a thread, which is at its start, and forgets the oldest ones.
+// addLaunch adds a call of a thread, which is at the call's start, and may drop the
+// oldest calls.
 func (g *gpu) addLaunch(th *thread, one launch) {
 	q := &th.queue
 	if len(q.list) == 2*maxLaunches {
@@ -132,15 +133,16 @@ func (g *gpu) addLaunch(th *thread, one launch) {
 		q.list, q.found, q.newest = slices.Delete(q.list, 0, maxLaunches), 0, max(0, q.newest-maxLaunches)
 		q.times, q.inside = slices.Delete(q.times, 0, maxLaunches*g.n), slices.Delete(q.inside, 0, maxLaunches*g.n)
 	}
-	if n := len(q.list); n == cap(q.list) { // append would give long lists room for a quarter more, again and again
+	if n := len(q.list); n == cap(q.list) { // append would grow long lists by a quarter only, again and again
 		q.list = slices.Grow(q.list, n+1)
 		q.times, q.inside = slices.Grow(q.times, (n+1)*g.n), slices.Grow(q.inside, (n+1)*g.n)
 	}
 	q.list, q.times, q.inside = append(q.list, one), append(q.times, th.now...), append(q.inside, th.factor...)
 }
 
-// fills reports whether so many launches of a process wait for the GPU that the next one has to wait
-// until one of them starts. Of a thread none of whose launches was seen to start none is known to wait.
+// fills reports whether the launch queue of a process is full, so that the next launch
+// has to wait until one of them starts. Threads none of whose launches was seen to start
+// do not count.
 func (q *process) fills() bool {
 	waiting := 0
 	for _, th := range q.launchers {
@@ -151,11 +153,12 @@ func (q *process) fills() bool {
 	return waiting >= queueRoom
 }
 
-// find returns the call that started at t, nil for none, the new times of its start, and the
-// factors of the time inside it.
+// find returns the call that started at t, nil for none, with the new times of its start
+// and the factors of the host time inside it, by scenario. The slices are valid until
+// the next addLaunch.
 func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
 	k := l.found
-	for k < min(len(l.list), l.found+2) && l.list[k].start != t { // Fast path: that one, or the next.
+	for k < min(len(l.list), l.found+2) && l.list[k].start != t { // Fast path: the last one found, or the next.
 		k++
 	}
 	if k >= len(l.list) || l.list[k].start != t {
@@ -168,7 +171,7 @@ func (l *launches) find(t int64, n int) (*launch, []int64, []float64) {
 	return &l.list[k], l.times[k*n : (k+1)*n], l.inside[k*n : (k+1)*n]
 }
 
-// addUnit places a unit.
+// add places a unit after what it waits for.
 func (g *gpu) add(p *process, r *row) {
 	st := &g.streams[r.place]
 	u := g.newUnit()
@@ -210,7 +213,7 @@ func (g *gpu) add(p *process, r *row) {
 	g.drop(u)
 }
 
-// scaled is a length times a factor.
+// scaled returns d*f, rounded to the nearest ns.
 func scaled(d int64, f float64) int64 {
 	switch v := float64(d) * f; {
 	case f == 1: // Fast path, and exact for every d.
@@ -222,7 +225,7 @@ func scaled(d int64, f float64) int64 {
 	}
 }
 
-// placed passes on what is known of a unit.
+// placed passes the start of a unit on to steps, sink and waits.
 func (g *gpu) placed(p *process, u *unit, r *row) {
 	if len(p.starts) > 0 {
 		g.steps.startsUnit(p, u, r.class)
@@ -250,7 +253,7 @@ func (g *gpu) ended(u *unit) {
 	g.sink.unit(u.process, u.kind, u.start, u.end, u.newStart[0], u.newEnd[0])
 }
 
-// remember makes a unit one that others may follow or wait for.
+// remember keeps a unit for others to follow or wait for.
 func (g *gpu) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 	g.onStream(st, u)
 	g.hold(&p.latest, u)
@@ -273,7 +276,7 @@ func (g *gpu) remember(p *process, st *stream, u *unit, r *row, l *launch) {
 	l.replay.add(g, u)
 }
 
-// add adds a unit.
+// add adds a unit to the ring.
 func (r *replay) add(g *gpu, u *unit) {
 	at := &r.ring[r.count%len(r.ring)]
 	r.count++
@@ -293,7 +296,7 @@ func (r *replay) add(g *gpu, u *unit) {
 	}
 }
 
-// onStream makes it the latest unit of a stream.
+// onStream adds a unit to the latest of a stream.
 func (g *gpu) onStream(st *stream, u *unit) {
 	if st.latest == nil || u.end >= st.latest.end {
 		g.hold(&st.latest, u)
@@ -302,12 +305,12 @@ func (g *gpu) onStream(st *stream, u *unit) {
 	st.count++
 }
 
-// follow has a unit of a replay that is not its first follow others of it, and reports whether it
-// follows any.
+// follow places a unit of a replay, not its first, after others of the replay. It
+// reports whether it found one to follow.
 func (g *gpu) follow(u *unit, r *replay) bool {
 	best := r.latest
 	if best == nil || best.end > u.start+jitter { // Else the fast path: all of it has ended.
-		var own *unit
+		var own *unit // Else the fast path: all of the replay has ended.
 		best = nil
 		for _, o := range r.ring {
 			if o == nil {
@@ -335,7 +338,8 @@ func (g *gpu) follow(u *unit, r *replay) bool {
 	return true
 }
 
-// follows has a unit start some time after others, notBefore not before that.
+// follows makes a unit start at the given times plus after; notBefore makes it start no
+// earlier.
 func (u *unit) follows(times []int64, after int64) {
 	starts := u.newStart[:len(times)]
 	for s, t := range times {
@@ -350,14 +354,14 @@ func (u *unit) notBefore(times []int64, after int64) {
 	}
 }
 
-// overlaps has a unit start at its distance from the start of one that it overlaps.
+// overlaps keeps the distance of a unit's start from that of a unit that it overlaps.
 func (u *unit) overlaps(o *unit) {
 	for s, t := range o.newStart {
 		u.newStart[s] = t + scaled(u.start-o.start, o.factor[s])
 	}
 }
 
-// afterCall has a unit start by its launch and by what it follows on its stream.
+// afterCall places a unit after its call and what it follows on its stream.
 func (g *gpu) afterCall(p *process, u *unit, l *launch, called []int64, inside []float64) {
 	prev := u.stream.latest
 	late := u.start - l.start
@@ -384,7 +388,7 @@ func (g *gpu) afterCall(p *process, u *unit, l *launch, called []int64, inside [
 	}
 }
 
-// inOrder has a unit start after its call and its predecessor, whichever was last.
+// inOrder places a unit after its call and its predecessor, whichever was last.
 func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency int64) {
 	late := u.start - l.start
 	soon := min(late, latency)
@@ -410,8 +414,9 @@ func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency in
 	}
 }
 
-// joined has a unit whose stream was made to wait for an event start after what its thread had
-// launched on other streams when the latest event was recorded, as far as it did.
+// joined places a unit, whose stream was made to wait for an event, also after what its
+// thread had launched on other streams when the latest event was recorded, if it did
+// start after that.
 func (g *gpu) joined(p *process, u *unit, recorded int64) {
 	for _, st := range p.streams {
 		if st == u.stream {
@@ -429,8 +434,9 @@ func (g *gpu) joined(p *process, u *unit, recorded int64) {
 	}
 }
 
-// sooner are the new times of a call's start less what is saved of the part of it before the work
-// is handed over, so that what comes after keeps its distance: that part is host time.
+// sooner returns the new times of a call's start, less the time saved in the part of the
+// call before it hands over the work: that part is host time, and what follows keeps its
+// distance. The slice is valid until the next call.
 func (g *gpu) sooner(called []int64, inside []float64, part int64) []int64 {
 	g.called = append(g.called[:0], called...)
 	for s, f := range inside {
@@ -439,8 +445,9 @@ func (g *gpu) sooner(called []int64, inside []float64, part int64) []int64 {
 	return g.called
 }
 
-// crossed returns the unit of another stream of the process that a unit waited for, nil for
-// none: it started late after both its call and its predecessor, and soon after that one.
+// crossed returns the unit of another stream that a unit waited for, nil for none: the
+// unit started late after its call and its predecessor, but right after the end of that
+// one.
 func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64) (best *unit) {
 	switch {
 	case u.start-l.start <= latency+near || prev != nil && u.start-prev.end <= near:
@@ -461,8 +468,8 @@ func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64)
 	return best
 }
 
-// unlaunched has a unit whose call is not known keep its distance to what it follows on its
-// stream, else to the unit of its process that started last.
+// unlaunched places a unit whose call is unknown: it keeps its distance from what it
+// follows on its stream, else from the unit of its process that started last.
 func (g *gpu) unlaunched(p *process, u *unit) {
 	switch prev := u.stream.latest; {
 	case prev != nil && prev.end > u.start+jitter:
@@ -478,7 +485,7 @@ func (g *gpu) unlaunched(p *process, u *unit) {
 	}
 }
 
-// endOf returns when a unit ends.
+// endOf returns the new ends of a unit. It resolves the unit's collective if necessary.
 func (g *gpu) endOf(u *unit) []int64 {
 	if u.meeting != nil {
 		g.meetings.resolve(u.meeting)
@@ -486,7 +493,7 @@ func (g *gpu) endOf(u *unit) []int64 {
 	return u.newEnd
 }
 
-// span makes a unit part of what is between the first and the last one of a process.
+// span extends the time of a process's units by a unit.
 func (p *process) span(u *unit) {
 	if u.start >= p.until {
 		return
@@ -499,13 +506,13 @@ func (p *process) span(u *unit) {
 	}
 }
 
-// record is a call that records an event.
+// record is an event record call.
 type record struct {
 	t     int64
-	units []*unit // of those launched before, on each stream the one with the latest end so far
+	units []*unit // launched before it: on each stream the one with the latest end so far
 }
 
-// add adds a unit that was launched before.
+// add adds a unit that was launched before the record.
 func (r *record) add(g *gpu, u *unit) {
 	k := slices.IndexFunc(r.units, func(o *unit) bool { return o.stream == u.stream })
 	if k < 0 {
@@ -516,7 +523,7 @@ func (r *record) add(g *gpu, u *unit) {
 	}
 }
 
-// begin makes it the record of an event at t.
+// begin reuses r for the record of an event at t.
 func (r *record) begin(g *gpu, p *process, t int64) {
 	for _, u := range r.units {
 		g.drop(u)
@@ -529,7 +536,7 @@ func (r *record) begin(g *gpu, p *process, t int64) {
 	}
 }
 
-// latestOf returns the unit that ends last, nil of none.
+// latestOf returns the unit that ends last, nil if there are none.
 func latestOf(units []*unit) (last *unit) {
 	for _, u := range units {
 		if last == nil || u.end >= last.end {

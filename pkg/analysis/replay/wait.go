@@ -6,16 +6,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// waits are what threads wait for, and what of it a scenario is without.
+// waits finds what threads wait for, and which waits a scenario is without.
 type waits struct {
 	*pass
 	tokens     map[waitKey]bool // see known
-	unhindered []int64          // what calls of a name take that wait for nothing, 0 where none says
-	age        []int            // by thread: of the record that its waits for events are for
-	units      []*unit          // see lastOfEach
+	unhindered []int64          // duration of calls that wait for nothing, by code of the name, 0 if unknown
+	age        []int            // by thread: which record its event waits are for, 1 for the latest
+	units      []*unit          // scratch of lastOfEach
 }
 
-// isQuery reports whether a row asks whether the GPU is done.
+// isQuery reports whether a row asks if the GPU is done.
 func (w *waits) isQuery(o *openRow) bool {
 	return o.kind == event.API && w.t.names.all[o.name].flags&isQuery != 0
 }
@@ -31,8 +31,8 @@ func (w *waits) startRun(first *openRow) {
 	th.held = o
 }
 
-// goesOn reports whether a run of queries goes on with a row. A thread that launches nothing and asks
-// only now and then waits for nothing.
+// goesOn reports whether a run of queries continues with a row. A thread that launches
+// nothing and queries only now and then waits for nothing.
 func (w *waits) goesOn(run, o *openRow) bool {
 	if w.isQuery(o) {
 		if !o.thread.launches && o.start-run.row.end > idleThread {
@@ -45,8 +45,9 @@ func (w *waits) goesOn(run, o *openRow) bool {
 	return o.kind == event.OS || o.start < run.row.end
 }
 
-// release ends a held row, and with it what is inside: where it waited for something, that
-// says when it ends, and all inside is moved in proportion; else it is host time.
+// release ends a held row and what is inside it. If the row waited for something, that
+// decides when it ends, and everything inside moves in proportion. Otherwise it is host
+// time.
 func (h *hosts) release(o *openRow) {
 	th := o.thread
 	th.held = nil
@@ -86,7 +87,8 @@ func (h *hosts) release(o *openRow) {
 	h.free = append(h.free, o)
 }
 
-// queue has a copy without a row of its own only be queued, in the scenarios without its wait.
+// queue shortens a copy call without a GPU row to the time of queueing it, in scenarios
+// without its wait.
 func (w *waits) queue(o *openRow) {
 	for s := range o.thread.now {
 		if more := o.row.end - o.start - queuedCopy; more > 0 && len(o.left) > 0 && w.leftOut(o, s) {
@@ -95,8 +97,8 @@ func (w *waits) queue(o *openRow) {
 	}
 }
 
-// notBefore ends a call that found nothing to wait for, but would have waited for a: it did
-// not because something else had waited before.
+// notBefore ends a call, which found nothing left to wait for, no earlier than a: in the
+// recording, something else had waited before.
 func (w *waits) notBefore(o *openRow, a *anchor) {
 	th := o.thread
 	for s := range th.now {
@@ -106,7 +108,7 @@ func (w *waits) notBefore(o *openRow, a *anchor) {
 	}
 }
 
-// leftOut reports whether a scenario is without the wait of a call.
+// leftOut reports whether scenario s is without the wait of a call.
 func (w *waits) leftOut(o *openRow, s int) bool {
 	for _, k := range o.left {
 		if c := &w.plan.changes[k]; c.scenario == s && (c.tokens == anyWait || (c.tokens == forTokens) == w.bringsTokens(o)) {
@@ -116,11 +118,11 @@ func (w *waits) leftOut(o *openRow, s int) bool {
 	return false
 }
 
-// wait ends a row that waited for something, at a.
+// wait ends a row that waited for a.
 func (h *hosts) wait(o *openRow, a *anchor) {
 	th := o.thread
 	length, after := o.row.end-o.start, o.row.end-a.old
-	least := max(after, 0) // that it takes by itself
+	least := max(after, 0) // the call's own time
 	if o.full {
 		least = max(after, h.waits.freeLength(o.name))
 	}
@@ -160,8 +162,8 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 	h.free = append(h.free, o)
 }
 
-// shorten takes off what changes of host time by why take away: of a call of the operating
-// system all of it, of a wait for the GPU what it took to return.
+// shorten subtracts what changes of host time by why remove: of the whole of an OS call,
+// and of a wait for the GPU the time that it took to return.
 func (w *waits) shorten(o *openRow, a *anchor) {
 	th, from := o.thread, o.start
 	w.plan.whys.advance(th.why, o.row.end)
@@ -178,9 +180,9 @@ func (w *waits) shorten(o *openRow, a *anchor) {
 	th.why.forget(o.start)
 }
 
-// afterTokens has a message of another process come as long after the tokens as it did, whoever is
-// without the wait for them: what a scheduler or a draft model sends may be made of them. Where waits
-// keep their length this one comes after the tokens.
+// afterTokens keeps the distance of a message from another process to the tokens before
+// it, in scenarios without the wait for them: a scheduler or a draft model may make it
+// of them. Where waits keep their length, the message keeps its length after the tokens.
 func (w *waits) afterTokens(o *openRow) {
 	th := o.thread
 	if o.kind != event.OS || o.class != event.OSIO || len(th.tokens.new) == 0 {
@@ -198,7 +200,7 @@ func (w *waits) afterTokens(o *openRow) {
 	th.tokens.new = th.tokens.new[:0]
 }
 
-// leaveOut leaves the wait out in the scenarios without it.
+// leaveOut removes the wait in the scenarios without it.
 func (w *waits) leaveOut(o *openRow, after int64) {
 	th := o.thread
 	if o.kind != event.API {
@@ -212,14 +214,15 @@ func (w *waits) leaveOut(o *openRow, after int64) {
 		if o.class != event.APISync {
 			own = scaled(min(o.row.end-o.start, max(after, w.freeLength(o.name))), th.factor[s])
 		}
-		if o.copied != nil && !o.copied.toHost { // it would only be queued
+		if o.copied != nil && !o.copied.toHost { // the copy would only be queued
 			own = min(o.row.end-o.start, queuedCopy)
 		}
 		th.now[s] = o.newStart[s] + own
 	}
 }
 
-// freeLength is what a call of a name takes that waits for nothing, 0 where none says.
+// freeLength returns the duration of calls of a name that wait for nothing, ns, 0 if
+// unknown.
 func (w *waits) freeLength(name int32) int64 {
 	if int(name) < len(w.unhindered) {
 		return w.unhindered[name]
@@ -227,7 +230,7 @@ func (w *waits) freeLength(name int32) int64 {
 	return 0
 }
 
-// between moves a point of another row in proportion between a wait's start and its end.
+// between moves a point inside a wait in proportion to the wait's new length.
 func (h *hosts) between(o *openRow, p point) {
 	if h.sink != nil {
 		d, length := p.t-o.start, o.row.end-o.start
@@ -241,7 +244,7 @@ func (h *hosts) between(o *openRow, p point) {
 		}
 	}
 	switch inside := p.row.row.end <= o.row.end; {
-	case p.start && p.row.kind == event.NVTX && !inside: // it is open from the wait on
+	case p.start && p.row.kind == event.NVTX && !inside: // it stays open after the wait
 		h.opened(p.row)
 	case !p.start && p.row.counted:
 		h.closed(p.row)
@@ -251,7 +254,7 @@ func (h *hosts) between(o *openRow, p point) {
 	}
 }
 
-// handle handles a point that nothing holds any more.
+// handle handles a point that is no longer held.
 func (h *hosts) handle(p point) {
 	switch {
 	case p.row.instant:
@@ -265,7 +268,7 @@ func (h *hosts) handle(p point) {
 	}
 }
 
-// awaited returns when what a row waited for ended, false where it waited for nothing.
+// awaited returns when what a row waited for ended, false if it waited for nothing.
 func (w *waits) awaited(o *openRow) (*anchor, bool) {
 	p, limit := o.thread.process, o.row.end+jitter
 	switch o.kind {
@@ -296,8 +299,9 @@ func (w *waits) awaited(o *openRow) (*anchor, bool) {
 	return a, true
 }
 
-// awaitedUnits returns the unit that a call waited for, nil for none: the last to end. What it waited for
-// besides, on other streams, may end last in a scenario.
+// awaitedUnits returns the unit that a call waited for, the last to end, nil for none.
+// all are the units of other streams that it also waited for: one of them may end last
+// in a scenario.
 func (w *waits) awaitedUnits(o *openRow, p *process, limit int64) (last *unit, all []*unit) {
 	flags := w.hosts.t.names.all[o.name].flags
 	switch {
@@ -316,8 +320,8 @@ func (w *waits) awaitedUnits(o *openRow, p *process, limit int64) (last *unit, a
 	return w.lastOfEach(p.streams, o.start, limit, o.start)
 }
 
-// record returns the record of an event that is so many back from t, 1 for the latest; nil
-// where none is known.
+// record returns the age-th latest event record before t, 1 for the latest; nil if
+// unknown.
 func (p *process) record(t int64, age int) *record {
 	for k := p.recorded - 1; k >= max(0, p.recorded-maxAge); k-- {
 		r := &p.records[k%maxAge]
@@ -331,7 +335,7 @@ func (p *process) record(t int64, age int) *record {
 	return nil
 }
 
-// recorded returns the units that a wait for an event is for, and the last of them.
+// recorded returns the units that an event wait is for, and the last of them to end.
 func (w *waits) recorded(o *openRow, p *process, limit int64) (last *unit, all []*unit) {
 	r := p.record(o.start, w.age[o.thread.number])
 	if r == nil {
@@ -343,8 +347,8 @@ func (w *waits) recorded(o *openRow, p *process, limit int64) (last *unit, all [
 	return w.lastOfEach(p.streams, r.t, limit, o.start)
 }
 
-// lastOfEach is lastEnded, and the last of each stream: but of one on which work goes on, which the call did
-// not wait for.
+// lastOfEach is lastEnded, and also returns the last unit of each stream. It excludes
+// streams on which work went on, because the call did not wait for these.
 func (w *waits) lastOfEach(streams []*stream, before, limit, from int64) (last *unit, all []*unit) {
 	last, w.units = lastEnded(streams, before, limit, from), w.units[:0]
 	for k, st := range streams {
@@ -356,8 +360,9 @@ func (w *waits) lastOfEach(streams []*stream, before, limit, from int64) (last *
 	return last, w.units
 }
 
-// lastEnded returns the unit of some streams that ended last by limit and after from, of those
-// launched before a time; nil for none.
+// lastEnded returns the unit of the streams with the latest end, up to limit, among
+// those launched before a time; nil for none. It need not look at units that ended by
+// from.
 func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 	for _, st := range streams {
 		for u := range st.latestFirst {
@@ -372,8 +377,9 @@ func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 	return best
 }
 
-// waker returns when the thread of the process tree whose range or call ended last before the
-// end of a wait did so. Those of other ranks are asked where messages come, in calls of class io.
+// waker returns the last end of a range or call of another thread of the process tree
+// before a wait ended, if it is recent enough to have woken it. Other ranks count only
+// for calls of class io, in which messages arrive.
 func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 	if o.row.end-o.start <= threadWait {
 		return nil, false
@@ -384,7 +390,7 @@ func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 			continue
 		}
 		if th.process != o.thread.process && th.rank >= 0 && o.class != event.OSIO {
-			continue // threads of other ranks wake by messages only
+			continue // other ranks wake by messages only
 		}
 		if a := &th.ended; a.old <= o.row.end && a.old >= o.row.end-wakes && a.old > o.start && (best == nil || a.old > best.old) {
 			best = a
@@ -393,8 +399,8 @@ func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 	return best, best != nil
 }
 
-// blocks notes that a copy ended inside the call that launched it. An asynchronous copy from or to
-// pinned memory was only queued there.
+// blocks records that a copy ended inside the call that launched it. An asynchronous
+// copy from or to pinned memory does not block, and does not count.
 func (h *hosts) blocks(th *thread, u *unit, r *row) {
 	if o := th.held; o != nil && o.kind == event.API && o.row.start == r.launch && o.queries == 0 && u.end <= o.row.end &&
 		(r.class != event.Pinned || h.t.names.all[o.name].flags&isBlocking != 0) {
@@ -402,8 +408,8 @@ func (h *hosts) blocks(th *thread, u *unit, r *row) {
 	}
 }
 
-// addSync moves what the GPU side knows of a synchronisation with its call, of which it tells
-// the stream.
+// addSync moves the GPU's row of a synchronisation with its call, and tells the call its
+// stream.
 func (h *hosts) addSync(p *process, r *row) {
 	for _, th := range p.threads {
 		if o := th.held; r.correlation != none && o != nil && o.kind == event.API && o.correlation == r.correlation {

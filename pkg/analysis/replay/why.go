@@ -11,32 +11,33 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Host time by why (SPEC 9): what package idle says that a thread is in at each instant. It is
-// followed as rows come, ahead of the thread's own points, which may be held; what changes of
-// it take away up to a time is kept as long as some point may ask.
+// Host time by why (SPEC 9): the state of a thread at each instant, as package idle
+// defines it. It is followed as rows come, ahead of the thread's own points, which may
+// be held. The time removed up to each point is kept as long as an earlier point may be
+// asked for.
 
-// whys are the changes about host time with some why, or that a CPU limit took.
+// whys are the changes of host time by why, and those of CPU limits.
 type whys struct {
 	n       int // scenarios
 	changes []applied
-	factors map[idle.Why][]float64 // by change, of whys that were met
+	factors map[idle.Why][]float64 // by why as met: the factor of each change
 	names   []name
 }
 
-// whyTime is how much time of a thread changes take away, up to points of old time.
+// whyTime is how much time of a thread the changes remove, up to points in old time.
 type whyTime struct {
 	thread *thread
 	state  *idle.HostState
 	at     int64
-	gil    int64         // until when a range says that it waits for the interpreter lock, and has not lost its CPU
-	cuda   []event.Class // of open calls of the GPU's library
-	ends   []int64       // of them
-	points []int64       // of time
-	gone   [][]float64   // by scenario, up to each point
-	limits [][2]int64    // in which a CPU limit held the process up
+	gil    int64         // end of a range that waits for the interpreter lock: until then the CPU is not lost
+	cuda   []event.Class // classes of open GPU API calls
+	ends   []int64       // their ends
+	points []int64       // old times
+	gone   [][]float64   // ns removed up to each point, by scenario
+	limits [][2]int64    // when a CPU limit stopped the process
 }
 
-// of returns the factors of a why.
+// of returns the factors of a why, by change.
 func (w *whys) of(why idle.Why) []float64 {
 	if f, ok := w.factors[why]; ok {
 		return f
@@ -55,12 +56,12 @@ func (w *whys) of(why idle.Why) []float64 {
 	return f
 }
 
-// begin begins a thread.
+// begin begins a thread at t; calls says whether its OS calls were recorded.
 func (w *whys) begin(th *thread, t int64, calls bool) *whyTime {
 	return &whyTime{thread: th, state: idle.NewHostState(t, calls), at: t, points: []int64{t}, gone: [][]float64{make([]float64, w.n)}, limits: th.process.limits}
 }
 
-// observe has a row of a thread say what it is in.
+// observe updates the state of a thread by a row.
 func (w *whys) observe(th *whyTime, r *row) {
 	w.advance(th, r.start)
 	switch r.kind {
@@ -79,7 +80,7 @@ func (w *whys) observe(th *whyTime, r *row) {
 	}
 }
 
-// advance goes on to a time.
+// advance follows the state of a thread up to t.
 func (w *whys) advance(th *whyTime, t int64) {
 	for th.at < t {
 		until, cuda := t, idle.NoCall
@@ -110,14 +111,15 @@ func (w *whys) advance(th *whyTime, t int64) {
 		}
 		th.at = until
 		if n := len(th.points); n > 1 && slices.Equal(th.gone[n-1], th.gone[n-2]) && slices.Equal(gone, th.gone[n-1]) {
-			th.points[n-1] = until // nothing of it counted
+			th.points[n-1] = until // nothing was removed
 			continue
 		}
 		th.points, th.gone = append(th.points, until), append(th.gone, gone)
 	}
 }
 
-// within is how much of the time between two instants lies in spans.
+// within returns how much of the time between two instants lies in spans, which are
+// sorted.
 func within(spans [][2]int64, from, to int64) (ns int64) {
 	k, _ := slices.BinarySearchFunc(spans, from, func(s [2]int64, t int64) int {
 		if s[1] <= t {
@@ -131,7 +133,7 @@ func within(spans [][2]int64, from, to int64) (ns int64) {
 	return ns
 }
 
-// upTo is how much is gone up to a time.
+// upTo returns how much is removed up to t in scenario s, ns.
 func (th *whyTime) upTo(t int64, s int) float64 {
 	k, found := slices.BinarySearch(th.points, t)
 	switch {
@@ -146,8 +148,8 @@ func (th *whyTime) upTo(t int64, s int) float64 {
 	return th.gone[k-1][s] + (th.gone[k][s]-th.gone[k-1][s])*float64(t-a)/float64(b-a)
 }
 
-// less returns how much shorter the time between two instants of a thread is in a scenario;
-// nobody asks for what is before from any more.
+// less returns how much shorter the time between two instants of a thread is in scenario
+// s, ns. No later call may ask for times before from.
 func (th *thread) less(s int, from, to int64) int64 {
 	if th.why == nil || to <= from {
 		return 0
@@ -155,7 +157,7 @@ func (th *thread) less(s int, from, to int64) int64 {
 	return min(to-from, int64(th.why.upTo(to, s)-th.why.upTo(from, s)+0.5))
 }
 
-// spent takes off what changes take away of host time between two instants.
+// spent subtracts what changes remove of the host time between two instants.
 func (w *whys) spent(th *thread, from, to int64) {
 	w.advance(th.why, to)
 	for s := range th.now {
@@ -164,7 +166,7 @@ func (w *whys) spent(th *thread, from, to int64) {
 	th.why.forget(from)
 }
 
-// forget drops what is before a time.
+// forget drops points before t that are no longer needed.
 func (th *whyTime) forget(t int64) {
 	k, _ := slices.BinarySearch(th.points, t)
 	if k--; k >= 512 {
@@ -173,16 +175,18 @@ func (th *whyTime) forget(t int64) {
 	}
 }
 
-// The CPU limit of a container stops all threads of it until its next period begins.
+// The CPU limit of a container stops all its threads until the next period begins.
 
-// stops are the stretches of a process, a period at most, in which none of its threads is on a CPU, and
-// after which one goes on that waited for nothing: a timer of the process wakes one that did.
+// stops are the time slices, at most a period long, in which no thread of a process is
+// on a CPU, and after which a thread resumes that was not waiting: one that waits may be
+// woken by a timer of the process.
 type stops struct {
-	until int64 // some thread was on a CPU until then, 0 for none yet
+	until int64 // the latest end of a time slice on a CPU, 0 for none yet
 	all   [][2]int64
 }
 
-// run observes a stretch on a CPU of a thread whose last call of the system is given.
+// run observes a time slice of a thread on a CPU; call is the thread's last OS call,
+// start and end.
 func (s *stops) run(start, end int64, call [2]int64) {
 	mid := s.until + (start-s.until)/2
 	if s.until != 0 && start > s.until+limitJitter/2 && start <= s.until+limitPeriod && (call[0] > mid || call[1] < mid) {
@@ -191,7 +195,8 @@ func (s *stops) run(start, end int64, call [2]int64) {
 	s.until = max(s.until, end)
 }
 
-// limits returns those that a CPU limit made: their ends lie at one place in its period.
+// limits returns the stops due to a CPU limit: their ends lie at one place of its
+// period.
 func (s *stops) limits() [][2]int64 {
 	const bins = int(limitPeriod / limitJitter)
 	var ns [bins]int64
@@ -215,8 +220,8 @@ func (s *stops) limits() [][2]int64 {
 	return slices.DeleteFunc(slices.Clone(s.all), func(x [2]int64) bool { k := bin(x); return k != best && k != (best+1)%bins })
 }
 
-// Quota says what a limit on CPU time did to the threads of a recording without GPU work, "" where it did
-// nothing or nobody can tell.
+// Quota says what a CPU limit did to the threads of a recording without GPU work, "" if
+// it did nothing or the recording does not tell.
 func (t *Trace) Quota() (string, error) {
 	if t.header.NumRanks() > 0 {
 		return "", nil
@@ -229,8 +234,8 @@ func (t *Trace) Quota() (string, error) {
 		report.Counted(times, "time"), report.Micros(float64(limitPeriod)/1e3)), nil
 }
 
-// Limited is how often a limit on CPU time stopped a rank, or all processes without a GPU for -1: 0 where
-// it did not, or nobody can tell, as calls of the system were not recorded.
+// Limited returns how often a CPU limit stopped a rank, or for -1 all processes without
+// a GPU. It is 0 if none did, or if OS calls or CPU time slices were not recorded.
 func (t *Trace) Limited(rank int32) (times int, err error) {
 	k := slices.Index(t.processes, rank)
 	if k < 0 || rank >= 0 && !t.header.Records(event.OS, rank) || t.header.Rows(event.OS) == 0 || t.header.Rows(event.Run) == 0 {
