@@ -150,7 +150,7 @@ func (f *Finding) Named() string {
 }
 
 // older says of a gain that it rests on which record a wait for an event is for.
-const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, it brings {otherwise_us}"
+const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, the gain is {otherwise_us}"
 
 // compare orders findings that bring something: those without a known gain first, then by gain.
 func (f *Finding) compare(o *Finding) int {

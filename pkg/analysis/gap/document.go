@@ -70,7 +70,7 @@ func (rep *Report) title() report.Text {
 	case f.GainUs == nil:
 		return report.Plain(f.Title)
 	}
-	return report.Textf("%s (to gain: %s%s)", f.Title, report.Micros(*f.GainUs), rep.per())
+	return report.Textf("%s (potential gain: %s%s)", f.Title, report.Micros(*f.GainUs), rep.per())
 }
 
 // begin returns the finding to begin with, nil if there is none.
@@ -184,7 +184,7 @@ func (rep *Report) findings(s *report.Section) {
 		s.Number("%s%s: %s. %s.%s", report.Strong(f.Pattern), gain, f.Text, report.Capital(f.Do), sourceText(text(f.Source)))
 	}
 	if p := rep.Pair; p != nil {
-		s.Say("Gains do not add up: %s and %s together bring %s%s.", rep.Findings[p.Of[0]].Pattern, rep.Findings[p.Of[1]].Pattern, report.Micros(p.GainUs), rep.per())
+		s.Say("Gains do not add up: %s and %s together save %s%s.", rep.Findings[p.Of[0]].Pattern, rep.Findings[p.Of[1]].Pattern, report.Micros(p.GainUs), rep.per())
 	}
 }
 

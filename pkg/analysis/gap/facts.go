@@ -200,7 +200,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 		one.Numbers["unseen_idle_us"] = us(ns)
 	}
 	if all := f.rep.Idle.Meanwhile; len(all) > 0 {
-		one.Names["meanwhile"] = fmt.Sprintf("%s runs for %s of such time, and for %s of the window", all[0].named(), report.Percent(all[0].Share), report.Percent(all[0].WindowShare))
+		one.Names["meanwhile"] = fmt.Sprintf("%s runs for %s of the time, against %s of the window", all[0].named(), report.Percent(all[0].Share), report.Percent(all[0].WindowShare))
 	}
 	if s.cause == idle.GIL {
 		f.holding(&one)

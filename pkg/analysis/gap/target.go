@@ -58,12 +58,12 @@ func (i *Idle) bound() string {
 		}
 	}
 	if host >= minCauseShare {
-		parts = append(parts, report.Percent(host)+" of the idle time is while launching threads work, but none of the operations then would bring it back alone")
-		next = append(next, "'whatif --report' lists those that would, also while the GPUs are busy")
+		parts = append(parts, report.Percent(host)+" of the idle time is while launching threads work, but removing any one operation would not win it back")
+		next = append(next, "'whatif --report' lists what would shorten steps, also while the GPUs are busy")
 	}
 	text := fmt.Sprintf("No host operation stands out: the GPUs are busy %s of the time", report.Percent(1-i.TotalUs/i.WindowUs))
 	if len(parts) == 0 {
-		return text + ", and no cause of idle time has a share that is worth a change."
+		return text + ", and no cause of idle time is large enough to act on."
 	}
 	return text + ". " + strings.Join(parts, ". ") + ". Next: " + strings.Join(next, "; ") + "."
 }

@@ -88,7 +88,7 @@ func planGaps(p *Plan) (*idling, error) {
 
 // rowsOfWhich refuses rows of all reports at once.
 func rowsOfWhich(format string) error {
-	return cli.Misuse("rows of which report?", "--report idle --format "+format)
+	return cli.Misuse(format+" holds the rows of one report", "--report idle --format "+format)
 }
 
 // check refuses a report that the other flags leave nothing to say.
