@@ -10,7 +10,7 @@ import (
 // Document is the report for people.
 func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
-	s.Say("A step takes %s now, the mean of %s, all of the benchmark window. Gains are means over these, as those of gaps are.", report.Micros(r.StepUs), report.Counted(r.Steps, "rank-step"))
+	s.Say("A step takes %s now, the mean of %s (all of the benchmark window). Gains are means over the same steps, as in gaps.", report.Micros(r.StepUs), report.Counted(r.Steps, "rank-step"))
 	for i := range r.Scenarios {
 		if of := r.Scenarios[i].of; of.pair {
 			two := Scenario{Changes: of.Changes}
@@ -24,7 +24,7 @@ func (r *Report) Document() *report.Document {
 	r.waterfall(s)
 	r.phases(d)
 	v := d.Section("Valid for")
-	v.Say("Launch order, dependencies, and the time that each item takes by itself are kept from the recording. Changes to what the GPU computes, contention for memory or power, and other batch sizes are not predicted. Collectives inside graphs recorded as a whole, and messages between processes, are not followed. Ranks that were not recorded arrive when they did.")
+	v.Say("Launch order, dependencies, and the time that each item takes by itself are kept from the recording. Changes to what the GPU computes, contention for memory or power, and other batch sizes are not predicted. Collectives inside graphs recorded as a whole, and messages between processes, are not followed. Ranks that were not recorded are assumed to arrive as they did.")
 	v.Say("Work starts %s per step later than its known dependencies explain: that delay is kept.", report.Micros(r.UnexplainedUs))
 	for _, w := range r.Warnings {
 		v.Note(report.Warn, "%s", w)
@@ -90,7 +90,7 @@ func (r *Report) waterfall(s *report.Section) {
 		p.Rows = append(p.Rows, bar)
 		t.Row(report.Str(one.label()), report.Num(one.StepUs), report.Num(one.GainUs))
 	}
-	s.Extra("What a step would take", fmt.Sprintf("A step takes %s now; each bar is what it would take with a change, and what is gone.", now), p, t)
+	s.Extra("What a step would take", fmt.Sprintf("A step takes %s now; each bar shows what it would take with a change, and what that saves.", now), p, t)
 }
 
 // phases adds a table of the scenarios by phase, if there are several phases.

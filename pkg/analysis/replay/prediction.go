@@ -103,7 +103,7 @@ func (p *predictor) report() *Report {
 		r.Scenarios = append(r.Scenarios, p.prediction(&p.rows[i]))
 	}
 	if slices.ContainsFunc(r.Scenarios, func(p Prediction) bool { return p.OlderUs != nil }) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("which event record the waits of the run are for is ambiguous (%d or %d before the latest): the answer has both results", r.EventAge[0]-1, r.EventAge[1]-1))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("it is ambiguous which event record waits are for (%d or %d before the latest): the answer has both results", r.EventAge[0]-1, r.EventAge[1]-1))
 	}
 	r.rank, r.number = p.typicalStep()
 	return r
@@ -113,8 +113,8 @@ func (p *predictor) report() *Report {
 // trace. Otherwise it would look as if there were nothing to gain.
 func (r *Report) Missing() error {
 	if change := r.Scenarios[0].of.unmet; change != "" {
-		return &event.Error{Msg: "nothing in the trace is what this change is about: " + change,
-			Advice: "whatif without changes lists what is worth one, gaps the stall classes; '*NAME*=0' takes all that holds NAME; nsys2arrow --doctor says what was recorded"}
+		return &event.Error{Msg: "nothing in the trace matches this change: " + change,
+			Advice: "whatif without changes lists candidates, gaps the stall classes; '*NAME*=0' matches every name that contains NAME; nsys2arrow --doctor says what was recorded"}
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (r *Report) Missing() error {
 func (r *Report) still() (all []string) {
 	for i := range r.Scenarios {
 		if one := &r.Scenarios[i]; one.of.still {
-			all = append(all, fmt.Sprintf("no step takes longer or shorter with %s: there is nothing of what it is about, or no step waits for that", one.Change))
+			all = append(all, fmt.Sprintf("%s changes no step: nothing matches it, or no step waits for what does", one.Change))
 		}
 	}
 	return all
@@ -139,7 +139,7 @@ func (r *Report) Doubts() []string {
 			report.Micros(one.StepUs), report.Micros(one.StepUs-late)))
 	}
 	if one.KeepUs != nil {
-		all = append(all, fmt.Sprintf("a step takes %s here, and %s where waits for other threads are taken the other way (--waits)", report.Micros(one.StepUs), report.Micros(*one.KeepUs)))
+		all = append(all, fmt.Sprintf("a step takes %s here, and %s with the other setting of --waits", report.Micros(one.StepUs), report.Micros(*one.KeepUs)))
 	}
 	return all
 }
@@ -153,7 +153,7 @@ func (p *predictor) doubt() (text string, single bool) {
 	}
 	switch {
 	case len(p.chosen) == 1 && p.chosen[0].step >= 0:
-		return "there is one whole step, which cannot tell what a change brings: the figures are of that step alone", true
+		return "one whole step is too few to tell what a change would save: the figures are those of that step", true
 	case float64(p.unexplained) > total:
 		text = "work starts later than its known dependencies explain, by more than the steps take: what delays it was not recorded, and no gain is certain"
 	}
@@ -170,10 +170,10 @@ func (p *predictor) unseen() (all []string) {
 		all = append(all, fmt.Sprintf("launching threads wait %s per step for messages or threads that were not recorded: these waits keep their length", report.Micros(float64(ns)/1e3/float64(max(len(p.now), 1)))))
 	}
 	if ranks := p.unmet(); len(ranks) > 0 {
-		all = append(all, fmt.Sprintf("most collectives of rank %s end with none of another rank: clocks differ, or ranks are missing. Its waits for other ranks, and theirs for it, keep their length", strings.Join(ranks, ", ")))
+		all = append(all, fmt.Sprintf("most collectives of rank %s match none of another rank: clocks differ, or ranks are missing. Waits between it and other ranks keep their length", strings.Join(ranks, ", ")))
 	}
 	if h := p.t.header; h.Rows(event.Graph) > 0 && h.NumRanks() > 1 {
-		all = append(all, "graphs recorded as a whole hide their collectives: waits of ranks for one another there are not followed (record with --cuda-graph-trace=node)")
+		all = append(all, "graphs recorded as a whole hide their collectives: the waits inside them are not followed (record with --cuda-graph-trace=node)")
 	}
 	return all
 }

@@ -216,7 +216,7 @@ func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *r
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Warnings = append(p.Warnings, "findings are left out of the table, as they would take more than --memory; gaps says what each brings")
+	p.Warnings = append(p.Warnings, "findings are left out of the table, as they would take more than --memory; gaps says what each saves")
 	return p, t, nil
 }
 
