@@ -49,7 +49,7 @@ func TestVerdictAddsUp(t *testing.T) {
 			removing, lost := "Removing all idle time", idle
 			if w := f.Reported.Waits; w != nil && *w >= 0.01 {
 				lost += *w
-				removing = fmt.Sprintf("They wait in collectives for a late rank another %.1f %%. Removing both", 100**w)
+				removing = fmt.Sprintf("They spend another %.1f %% waiting in collectives for a late rank. Removing both", 100**w)
 			}
 			has(fmt.Sprintf("- %s: the GPUs are idle %.1f %% of the time. Input preparation accounts for %.1f %% of that. %s would give at most %s times the tokens/s",
 				title, 100*idle, 100*f.Metrics["host_prep_idle_attribution"], removing, threeDigits(1/(1-lost))))

@@ -96,7 +96,7 @@ func (c *Coverage) NoMatch() string {
 	if c.Estimated || c.UnmatchedShare < worthSaying {
 		return ""
 	}
-	return fmt.Sprintf("%d collective kernels, about %.1f %% of the time, have no match on another rank: what they wait counts as GPU work", c.Unmatched, 100*c.UnmatchedShare)
+	return fmt.Sprintf("%d collective kernels, about %.1f %% of the time, have no match on another rank: their waits count as GPU work", c.Unmatched, 100*c.UnmatchedShare)
 }
 
 // Doubt says what is not known of waits for lack of other GPUs, "" where all is known.

@@ -90,7 +90,7 @@ func (r *Report) title() report.Text {
 	switch r.Verdict {
 	case No:
 		if s, _ := r.waitUnknown(); s != nil {
-			text, tone = "the GPUs are not idle, but why they wait in collectives is not known", report.Warn
+			text, tone = "the GPUs are not idle, but the cause of their waits in collectives is unknown", report.Warn
 		}
 	case Yes:
 		text, tone = "the host holds the GPUs back", report.Bad
@@ -98,7 +98,7 @@ func (r *Report) title() report.Text {
 			text = "the host holds the GPUs back: they wait in collectives for a rank whose host is late"
 		}
 		if share, _ := r.notHost(); share > 0 {
-			text, tone = "the GPUs are idle, for the most part not because of the host", report.Warn
+			text, tone = "the GPUs are idle, mostly not because of the host", report.Warn
 		}
 		if r.LowOnLoad() {
 			answer, text, tone = lowLoadAnswer, "the GPUs are idle because there are too few requests; this is not host overhead", report.Warn
@@ -398,7 +398,7 @@ func (s *Scope) waits() float64 {
 // in collectives where they do.
 func (s *Scope) removing() string {
 	if w := s.waits(); w > 0 {
-		return fmt.Sprintf(" They wait in collectives for a late rank another %s. Removing both", percent(&w))
+		return fmt.Sprintf(" They spend another %s waiting in collectives for a late rank. Removing both", percent(&w))
 	}
 	return " Removing all idle time"
 }

@@ -420,7 +420,7 @@ func (r *Report) warn() {
 		say("%s", c.NoMatch())
 	}
 	if s, share := r.waitUnknown(); s != nil {
-		say("in the %s %s of the time are waits in collectives, or may be, whose cause is not known: if hosts are late there, the verdict would be YES", r.about(s), percent(share))
+		say("in the %s %s of the time is, or may be, spent in collective waits of unknown cause: if hosts are late there, the verdict would be YES", r.about(s), percent(share))
 	}
 	if r.Verdict == Yes && r.RaisedBy == nil && r.idleAlone() {
 		say("the YES rests on idle GPUs alone: gpu_idle_ratio and gpu_utilization are the same measurement, counted twice")

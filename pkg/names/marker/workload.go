@@ -43,7 +43,7 @@ func Almost(text string) bool {
 }
 
 // AlmostText warns of ranges that are [Almost] markers.
-const AlmostText = "some ranges begin like forward-step markers, but go on in a wording that is not known: without --marker they mark no step"
+const AlmostText = "some ranges begin like forward-step markers, but continue in an unknown form: without --marker they mark no step"
 
 // containsFold reports whether a text has a part that is in lower case, in any case.
 func containsFold(text, part string) bool { return strings.Contains(strings.ToLower(text), part) }

@@ -41,7 +41,7 @@ func (e *ended) checkWindow() {
 		e.warn("rank %d has too few steps (%d; %d of one size needed): all are used, warm-up included", e.id, all, step.MinSteps)
 	case !stat.MostOf(n, all):
 		e.warn("only %d of %d steps of rank %d are analysed: pauses or unrecorded time split them into %d segments; "+
-			"--segment-gap says how long a pause is that does", n, all, e.id, len(e.segments))
+			"--segment-gap sets the length of pauses that do", n, all, e.id, len(e.segments))
 	}
 }
 

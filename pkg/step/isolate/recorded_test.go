@@ -90,7 +90,7 @@ func TestUnrecordedWindow(t *testing.T) {
 	}}
 	var said []string
 	_, w := stepsOf(t, h, rows, Options{By: step.NVTX, Log: func(s string) { said = append(said, s) }}, 0)
-	want := "only 6 of 18 steps of rank 0 are analysed: pauses or unrecorded time split them into 2 segments; --segment-gap says how long a pause is that does"
+	want := "only 6 of 18 steps of rank 0 are analysed: pauses or unrecorded time split them into 2 segments; --segment-gap sets the length of pauses that do"
 	if w.Segment != 1 || len(said) != 1 || said[0] != want {
 		t.Errorf("window %+v, said %q, want %q", w, said, want)
 	}
