@@ -54,7 +54,7 @@ func TestShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Contains(strings.Join(got.Warnings, " "), "what ranks differ in looks like a change"); said != want {
+		if said := strings.Contains(strings.Join(got.Warnings, " "), "differences between ranks look like changes"); said != want {
 			t.Errorf("warned %v: %d steps, %q", said, got.Steady.Target.Steps, got.Warnings)
 		}
 	}

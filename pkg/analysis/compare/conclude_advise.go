@@ -24,7 +24,7 @@ func (c *adviser) advise() {
 		case n.cause == "" || do == "" || c.finding.sign < 0 || waits[n.cause]:
 			continue
 		case ok && c.interrupted(name):
-			do = "'gaps' of the target says what interrupts it, such as garbage collection: in the median step it takes no longer"
+			do = "run gaps on the target to see what interrupts it, such as garbage collection: in the median step it takes no longer"
 		}
 		c.mitigate(n.title+" "+change(n.row.delta()), do)
 	}

@@ -255,7 +255,7 @@ func (c *page) howToRead(s *report.Section) {
 	}
 	s.Say("Means over %s steps, with 95 %% intervals that allow for correlation between neighbouring steps. "+
 		"At most %s of the significant rows are expected to be false alarms (Benjamini and Hochberg over all rows). "+
-		"A change common to all host work of a step has a row of its own, and operations are tested without it. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
+		"A change common to all host work of a step has a row of its own, and operations are tested net of it. self: without nested ranges; exposed: while GPUs are idle, the most you could save; "+
 		"both as changes.",
 		c.opt.Phase, report.Percent(alpha))
 }

@@ -87,7 +87,7 @@ func (c *writer) explainWall() {
 		c.say("Median step: %s. It differs from the mean if a few slow steps, or steps of another kind, dominate the mean.", m.sentence())
 	}
 	if d := w.Detectable; !w.Significant && w.Unknown == "" && d != nil && *d > 0 {
-		c.say("A change of the mean by %s would have been found.", report.Micros(*d))
+		c.say("A change of the mean by %s would have been detected.", report.Micros(*d))
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *writer) explainCauses() {
 		c.say("The rest is in causes that each changed by less.")
 	}
 	if c.heldByHost() && len(c.IdleWhy) == 0 {
-		c.say("Host time is work or time off the CPU (locks, a CPU limit, other threads): --why tells, where context switches or OS calls were recorded.")
+		c.say("Host time is work or time off the CPU (locks, a CPU limit, other threads): --why tells which, if context switches or OS calls were recorded.")
 	}
 }
 

@@ -79,7 +79,7 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 		lacks = append(lacks, "no record of "+missingText(s.run.missing)+": why launching threads stalled is known only in part")
 	}
 	if replays := s.figures[graphLaunches].Mean; replays > 0 {
-		lacks = append(lacks, "graph replays recorded as a whole: their kernels are in no figure of kernels")
+		lacks = append(lacks, "graph replays recorded as a whole: their kernels are missing from all kernel figures")
 	}
 	return lacks
 }
@@ -134,7 +134,7 @@ func (c *examiner) examineCounts() {
 func (c *examiner) examineLengths() {
 	for _, s := range c.sides() {
 		if n := s.perRank(); n < fewTails {
-			c.warn("%s has %s per rank: too few for P99, the maximum and events in 1 of 20 steps; below %d steps, one run per side shows nothing", s.run.Name, c.counted(n), fewSteps)
+			c.warn("%s has %s per rank: too few for P99, the maximum and events in 1 of 20 steps; with fewer than %d, one run per side shows nothing", s.run.Name, c.counted(n), fewSteps)
 		}
 	}
 	a, b := c.base.samples, c.target.samples
@@ -155,7 +155,7 @@ func (c *examiner) examineShares() {
 		}
 	}
 	if about != "" {
-		c.warn("%s: what ranks differ in looks like a change; --rank compares them one by one", about)
+		c.warn("%s: differences between ranks look like changes; --rank compares them one by one", about)
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *examiner) examineWorkload() {
 		apart -= min(float64(n)/float64(c.base.samples.c.n), float64(y[b])/float64(c.target.samples.c.n))
 	}
 	c.refuse(c.opt.Match != MatchBatch && apart > few,
-		"%.0f %% of the %s have other numbers of requests than on the other side: most often %s in the baseline, %s in the target. "+
+		"%.0f %% of the %s differ in their numbers of requests: most often %s in the baseline, %s in the target. "+
 			"Profile both with the same load, or compare the steps with equal numbers of requests (--match batch)",
 		100*apart, c.chosen(), countsText(x), countsText(y))
 }

@@ -28,7 +28,7 @@ func planArchive(p *Plan) (*archived, error) {
 		return nil, err
 	}
 	if len(p.Files) > 0 {
-		return nil, cli.Misuse("--archive takes no runs beside its file", "diff --archive runs.parquet")
+		return nil, cli.Misuse("--archive takes no runs besides its file", "diff --archive runs.parquet")
 	}
 	const advice = "metrics --runs NAME=FILE --append -o runs.parquet adds a run, of a trace, stream, checkpoint or metric rows"
 	rows, err := p.readRuns(p.String("archive"), advice)

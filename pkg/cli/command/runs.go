@@ -140,8 +140,8 @@ func sameSource(baseline, target []*source.Input) error {
 	a, b := sources(baseline), sources(target)
 	if len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
 		return &event.Error{
-			Msg:    "baseline and target were recorded by different profilers, " + strings.Join(a, ", ") + " and " + strings.Join(b, ", ") + ": what they cost the host would seem to be a change",
-			Advice: "record both in the same way; of one run, 'gaps' of each trace may be read side by side",
+			Msg:    "baseline and target were recorded by different profilers, " + strings.Join(a, ", ") + " and " + strings.Join(b, ", ") + ": their different overheads would look like a change",
+			Advice: "record both with the same profiler; if both are of one run, compare the gaps reports of the two traces",
 		}
 	}
 	return nil
