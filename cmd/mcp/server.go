@@ -118,7 +118,7 @@ type question interface{ args() ([]string, error) }
 // newServer makes the server with its tools.
 func newServer() (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "hostbound", Title: "Is the host holding the GPUs back?", Version: cli.Version()}, &mcp.ServerOptions{
-		Instructions: "For runs of LLM inference on GPUs that were recorded with Nsight Systems or PyTorch's profiler. Ask verdict first; on YES gaps, then whatif for what its first item would bring; diff for two versions. Do not read a trace yourself: it has millions of rows.",
+		Instructions: "For runs of LLM inference on GPUs that were recorded with Nsight Systems or PyTorch's profiler. Ask verdict first; on YES gaps, then whatif for what its first item would save; diff for two versions. Do not read a trace yourself: it has millions of rows.",
 	})
 	answer, _, err := printed(&commands.Verdict, "--schema", "--brief")
 	if err != nil {

@@ -92,7 +92,7 @@ func TestOutputsThatOnlyTheCommandKnows(t *testing.T) {
 		t.Fatal(status)
 	}
 	refused(t, &Metrics, "are the same file", "--merge", part, dir+"/./part.arrows")
-	refused(t, &Gaps, "hint: a size is a number of bytes", trace, "--memory", "1")
+	refused(t, &Gaps, "hint: give a number of bytes", trace, "--memory", "1")
 	refused(t, &Verdict, "--last without --history", other, "--last", "3")
 }
 
@@ -137,6 +137,6 @@ func TestPerfettoSaysThatItIsEmpty(t *testing.T) {
 // TestNothingChosen wants a range in which nothing lies not to pass for an answer.
 func TestNothingChosen(t *testing.T) {
 	for _, from := range []string{"1000000", "999s"} {
-		refused(t, &Gaps, "nothing of the trace lies between --from and --to", "../../../testdata/llama_tp2.sqlite", "--from", from)
+		refused(t, &Gaps, "the trace has nothing between --from and --to", "../../../testdata/llama_tp2.sqlite", "--from", from)
 	}
 }

@@ -98,7 +98,7 @@ func (p *Plan) refuse(flags []string, why string) error {
 
 // leavesOut is the error of a command that is about steps, where there are to be none.
 func (p *Plan) leavesOut(advice string) error {
-	return cli.Misuse("--by none leaves out the steps that "+p.Name+" is about", advice)
+	return cli.Misuse("--by none finds no steps, and "+p.Name+" is about steps", advice)
 }
 
 // needSteps refuses --by none where there is nothing to be done without steps.

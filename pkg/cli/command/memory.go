@@ -22,7 +22,7 @@ const leastMemory = 64 << 20
 // checkMemory refuses sizes that parseSize does not take.
 func checkMemory(text string) error {
 	if _, ok := parseSize(text); !ok {
-		return cli.Misuse("--memory "+text+" is not a size", "a size is a number of bytes with K, M, G or T, such as 512M or 1.5G, and not below 64M")
+		return cli.Misuse("--memory "+text+" is not a size of at least 64M", "give a number of bytes with K, M, G or T, such as 512M or 1.5G")
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (p *Plan) checkRange(s *checkpoint.Selection) error {
 	case s.Time != nil && s.Steps != nil:
 		return cli.Misuse("--from and --to mix steps and times", "give two step numbers, or two times with their units")
 	case r != nil && r.From >= r.To:
-		return cli.Misuse("--from "+p.String("from")+" --to "+p.String("to")+": nothing lies between", "give the earlier one to --from")
+		return cli.Misuse("--from "+p.String("from")+" --to "+p.String("to")+": the range is empty", "give the earlier one to --from")
 	case s.Steps != nil && p.String("window") == metric.WindowTrace:
 		return cli.Misuse("--window trace does not choose steps", "give --from and --to as times with their units, or leave --window out")
 	}
@@ -151,8 +151,8 @@ type notEmpty struct {
 func (s *notEmpty) Next() (*event.Batch, error) {
 	b, err := s.Source.Next()
 	if err == io.EOF && !s.some {
-		return nil, cli.Misuse("nothing of the trace lies between --from and --to",
-			"'verdict FILE' without them says where the benchmark window lies, and 'nsys2arrow FILE --format csv' when each event was")
+		return nil, cli.Misuse("the trace has nothing between --from and --to",
+			"'verdict FILE' without them says where the benchmark window is, 'nsys2arrow FILE --format csv' when each event happened")
 	}
 	s.some = s.some || err == nil && b.Len > 0
 	return b, err

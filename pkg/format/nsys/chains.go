@@ -111,7 +111,7 @@ func (r *report) readChains(s scanner, columns map[string][]string, table string
 	}
 	switch err := scanAny(s, columns, table, wanted, c.add); {
 	case err == errOrder:
-		r.warn("%s has frames of one stack apart from each other: its stacks are not read", table)
+		r.warn("%s has stacks whose frames are not contiguous: its stacks are not read", table)
 		c.ids, c.stacks = nil, nil
 		return c, nil
 	case err != nil:
