@@ -27,7 +27,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	g := newGraph(fns)
 	for _, f := range fns {
 		if f.recursive {
-			r.warn("%s calls itself: its lines hold the time of calls inside, and its hits those of all depths", f.Name)
+			r.warn("%s calls itself: the time of its lines includes nested calls, and hits are those of all depths", f.Name)
 		}
 	}
 	for _, f := range fns {

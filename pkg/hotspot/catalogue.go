@@ -151,9 +151,9 @@ func (c *Catalogue) Document() *report.Document {
 				only := ""
 				switch {
 				case o.Sub != "":
-					only = " Only for the sub-kind " + o.Sub + "."
+					only = " Applies only to sub-kind " + o.Sub + "."
 				case o.Evidence != nil:
-					only = " Only where the evidence says one of: " + strings.Join(o.Evidence, "; ") + "."
+					only = " Applies only if the evidence says one of: \"" + strings.Join(o.Evidence, "\", \"") + "\"."
 				}
 				s.Number("%s: %s. Saves %.0f to %.0f %% of the hotspot; risk %s, complexity %s.%s Source: %s", report.Strong(o.Option),
 					strings.TrimSuffix(o.Description, "."), 100*o.Savings[0], 100*o.Savings[1], string(o.Risk), o.Complexity, only, o.Source)

@@ -110,7 +110,7 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 	}
 	replayed := slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.GainUsPerStep != nil })
 	if replayed {
-		columns = append(columns, report.Column{Title: "brings per step", Kind: report.Duration})
+		columns = append(columns, report.Column{Title: "saves per step", Kind: report.Duration})
 	}
 	t := s.Table("", columns...)
 	for i := range r.Hotspots {

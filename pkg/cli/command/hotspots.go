@@ -251,7 +251,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 	if cli.Run(&whatif, append([]string{"--"}, files...), strings.NewReader(""), io.Discard, &said) != 0 {
 		_, why, _ := strings.Cut(said.String(), "error: ")
 		why, _, _ = strings.Cut(why, "\n")
-		rep.Warnings = append(rep.Warnings, "what lines bring is not known: the trace cannot be replayed: "+why)
+		rep.Warnings = append(rep.Warnings, "the gain of lines is unknown: the trace cannot be replayed: "+why)
 	}
 	rep.ByGain()
 }

@@ -75,7 +75,7 @@ func planRounds(p *Plan) (*roundPlan, error) {
 		}
 		for _, name := range []string{"notes", "rounds", "by"} {
 			if p.IsSet(name) && (name != "by" || p.String("by") == byRound) {
-				return nil, cli.Misuse("--"+name+" without rounds", roundHint)
+				return nil, cli.Misuse("--"+name+" needs rounds", roundHint)
 			}
 		}
 		plan.rounds = []roundFiles{plain}

@@ -39,7 +39,7 @@ func (res *Result) lastGain() string {
 	if gain == nil || *gain >= MinGain {
 		return ""
 	}
-	return fmt.Sprintf("; the last one brought %.1f %%, under %.0f %%", 100**gain, 100*MinGain)
+	return fmt.Sprintf("; the last one gained %.1f %%, under %.0f %%", 100**gain, 100*MinGain)
 }
 
 // testsFailed holds where the notes say so of the last round; without notes nobody knows.
@@ -58,7 +58,7 @@ func (res *Result) littleGain() Rule {
 	if n := len(res.Rounds); n > 2 && res.Rounds[n-1].gain != nil && res.Rounds[n-2].gain != nil {
 		before, last := *res.Rounds[n-2].gain, *res.Rounds[n-1].gain
 		r.Holds = last < MinGain && before < MinGain
-		r.Detail = fmt.Sprintf("the last two rounds brought %.1f and %.1f %%", 100*before, 100*last)
+		r.Detail = fmt.Sprintf("the last two rounds gained %.1f and %.1f %%", 100*before, 100*last)
 	}
 	return r
 }
