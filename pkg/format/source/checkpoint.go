@@ -15,15 +15,15 @@ var parquetCheckpoint = Format{
 	Open: openCheckpoint,
 }
 
-// openCheckpoint opens a checkpoint. Little more is read of it than what is
-// chosen, of the columns that are looked at.
+// openCheckpoint opens a checkpoint. It reads little more than the chosen rows and the
+// columns that are used.
 func openCheckpoint(paths []string, opt *Options) (*Input, error) {
 	if checkpoint.IsTable(paths[0]) {
 		rows, err := checkpoint.ReadTable(paths[0])
 		return &Input{Table: rows}, Advised(err)
 	}
 	r, err := checkpoint.Open(paths[0], checkpoint.ReadOptions{
-		Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}, Columns: ^event.StackCols, // which takes time, where they are wanted
+		Selection: checkpoint.Selection{Ranks: opt.Selection.Ranks}, Columns: ^event.StackCols, // reading it takes time, if it is wanted
 	})
 	if err != nil {
 		return nil, Advised(err)
@@ -43,7 +43,7 @@ func openCheckpoint(paths []string, opt *Options) (*Input, error) {
 	return in, nil
 }
 
-// warner returns a source as one with warnings, nil where it has none.
+// warner returns a source as an event.Warner, nil if it has no warnings.
 func warner(src event.Source) event.Warner {
 	w, _ := src.(event.Warner)
 	return w

@@ -12,13 +12,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// stranger is a kind of file that holds nothing to analyse, though somebody may give one.
+// stranger is a kind of file with nothing to analyse that a user may give by mistake.
 type stranger struct {
 	what, advice string
-	head         *regexp.Regexp // of its first bytes
+	head         *regexp.Regexp // of the first bytes
 }
 
-// strangers are all of them. They are compiled when a file is looked at closely: most commands do not.
+// strangers are all such kinds. They are compiled on first use: most commands never
+// need them.
 var strangers = sync.OnceValue(func() []stranger {
 	return []stranger{
 		{"a report in JSON", "give the trace it was made from; hotspots --evidence takes reports", regexp.MustCompile(`^\s*\{\s*("schema":\s*"(verdict|diff|gaps|hotspots|whatif|doctor|types|outliers|brief)/|"(answer|verdict|profiles)":|"idle":\s*\{\s*"total_us":)`)},
@@ -34,19 +35,20 @@ var strangers = sync.OnceValue(func() []stranger {
 	}
 })
 
-// What to do with those of several kinds.
+// Advice that several kinds share.
 const (
 	ofTrace   = "give the trace it was made from"
 	keepArrow = "a filter that writes with -o FILE.arrows keeps what the next one reads"
 	unpack    = "unpack it, and give the traces in it, all ranks of a run at once"
 )
 
-// stranger says what a file is that is nothing to analyse, compressed or not, or a trace that is
-// read uncompressed only, and what to do; "" for all others.
+// stranger says what a file is and what to do, if it is nothing to analyse, compressed
+// or not, or a compressed file that is read uncompressed only; what is "" for all
+// others.
 func (f *File) stranger() (what, advice string) {
 	file := *f
 	if in, err := gzip.NewReader(bytes.NewReader(f.Head)); err == nil {
-		file.Head, _ = io.ReadAll(io.LimitReader(in, headBytes)) // what there is of it
+		file.Head, _ = io.ReadAll(io.LimitReader(in, headBytes)) // as far as it can be decompressed
 		if format := match(&file); format != nil && format != &torchTrace {
 			return "a gzip file", fmt.Sprintf("decompress the %s in it: gunzip %s", format.Name, f.Path)
 		}
@@ -59,8 +61,8 @@ func (f *File) stranger() (what, advice string) {
 	return "", ""
 }
 
-// Describe says what a file is, for who wanted it to be another, and whether there are events in
-// it; what is "" where that is not known.
+// Describe says what a file is, for a caller that expected another kind, and whether it
+// has events. what is "" if that is unknown.
 func Describe(path string) (what string, events bool) {
 	f, err := inspect(path)
 	if err != nil || !f.Info.IsDir() && len(f.Head) == 0 {
@@ -81,7 +83,7 @@ func Describe(path string) (what string, events bool) {
 		return "a checkpoint of events", true
 	case format == &parquetCheckpoint:
 		return "a checkpoint of events", true
-	case format == &arrowStream: // of events, or of the rows of a result
+	case format == &arrowStream: // of events, or of rows of a result
 		return "a stream", false
 	case format == &torchTrace:
 		return "a trace of PyTorch's profiler", true

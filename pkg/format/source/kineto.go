@@ -6,8 +6,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/kineto"
 )
 
-// torchTrace is a trace of PyTorch's profiler, compressed or not. A document of
-// JSON says late what it is: metadata of any kind may come first.
+// torchTrace is a trace of PyTorch's profiler, compressed or not. Its first bytes may
+// not show that, because metadata of any kind may precede the keys that do.
 var torchTrace = Format{
 	Name:    "PyTorch profiler trace",
 	Reports: "PyTorch profiler",

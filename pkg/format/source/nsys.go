@@ -12,10 +12,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/nsys"
 )
 
-// nsysReports are reports of Nsight Systems, in whatever form.
+// nsysReports are reports of Nsight Systems, in any form.
 const nsysReports = "nsys"
 
-// sqliteHead is what an SQLite file begins with.
+// sqliteHead is how an SQLite file begins.
 const sqliteHead = "SQLite format 3"
 
 var (
@@ -52,7 +52,8 @@ func openNsys(paths []string, opt *Options) (*Input, error) {
 	}))
 }
 
-// exportCapture exports a capture with the program nsys.
+// exportCapture exports a capture with the nsys program. It makes dir and returns the
+// export in it.
 func exportCapture(ctx context.Context, path, dir string) (string, error) {
 	program, err := exec.LookPath("nsys")
 	if err != nil {
@@ -65,7 +66,7 @@ func exportCapture(ctx context.Context, path, dir string) (string, error) {
 	base := filepath.Base(path)
 	out := filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base))+".sqlite")
 	cmd := exec.CommandContext(ctx, program, "export", "--type", "sqlite", "--output", out, path)
-	err = cmd.Run() // what it prints may hold the command line of the capture
+	err = cmd.Run() // its output is not shown: it may contain the command line of the capture
 	if err == nil {
 		_, err = os.Stat(out)
 	}
@@ -76,7 +77,7 @@ func exportCapture(ctx context.Context, path, dir string) (string, error) {
 	return out, nil
 }
 
-// versionOf returns what to call a program nsys: by its version, where it says it.
+// versionOf returns the name of an nsys program, with its version if it reports one.
 func versionOf(ctx context.Context, program string) string {
 	said, _ := exec.CommandContext(ctx, program, "--version").Output()
 	return strings.TrimSpace("nsys " + version.FindString(string(said)))

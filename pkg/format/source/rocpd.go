@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/rocpd"
 )
 
-// rocpdDatabase is SQLite, as nsys's exports may be: its tables say what it is.
+// rocpdDatabase is an SQLite file, like an nsys export: its tables show what it is.
 var rocpdDatabase = Format{
 	Name:    "AMD profiler database (rocpd)",
 	Reports: "rocpd",

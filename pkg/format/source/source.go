@@ -26,105 +26,105 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// formats are compared with a file in this order; the first that matches is its
-// format.
+// formats are tried in this order; the first that matches is the format of a file.
 var formats = []*Format{&parquetCheckpoint, &arrowStream, &nsysCapture, &nsysDirectory, &torchTrace, &rocpdDatabase, &nsysDatabase}
 
-// Format is one kind of input.
+// Format is a kind of input.
 type Format struct {
-	// Name is what a person calls a file of this format.
+	// Name is what users call such a file.
 	Name string
-	// Reports is what the files are reports of; several of the same can be read
-	// together, as those of one run. Empty for what is read alone: rows that a
-	// filter wrote.
+	// Reports is what the files are reports of. Several files with the same Reports can
+	// be read together, as one run. It is "" for files that are read alone: rows
+	// written by a filter.
 	Reports string
-	// Matches recognises a file.
+	// Matches reports whether a file may be of this format.
 	Matches func(*File) bool
-	// Certain says of a file that matches whether it can be nothing else, such as
-	// a document that a filter wrote. nil: it cannot.
+	// Certain reports whether a file that matches can be nothing else, such as a
+	// document that a filter wrote. nil: it never can.
 	Certain func(*File) bool
-	// Convert makes a file of another format of the same Reports out of one, in a
-	// directory that it makes, and returns its name; nil where none is needed.
+	// Convert converts a file to another format with the same Reports, in a directory
+	// that it makes, and returns the new file's name. nil if no conversion is needed.
 	Convert func(ctx context.Context, path, dir string) (string, error)
-	// Again says how to write such a file once more.
+	// Again says how to write such a file again.
 	Again string
-	// Open opens files, one where they are no reports.
+	// Open opens files: several if they are reports, else one.
 	Open func(paths []string, opt *Options) (*Input, error)
 }
 
-// File is a file that is to be recognised.
+// File is a file to be recognised.
 type File struct {
-	// Path is its name as it was given.
+	// Path is the name as given.
 	Path string
-	// Info says what it is; links are followed.
+	// Info describes the file; links are followed.
 	Info fs.FileInfo
-	// Head is its first bytes, up to headBytes, of regular files. Of a pipe
-	// nothing may be read ahead.
+	// Head is the beginning of a regular file, at most headBytes long. It is empty for
+	// a pipe, from which nothing may be read ahead.
 	Head []byte
 }
 
-// headBytes is more than any format takes to be told by: of JSON the first keys.
+// headBytes is more than any format needs to be recognised, including the first keys of
+// JSON.
 const headBytes = 512
 
-// Options say what of the inputs is read, and how.
+// Options say which part of the inputs is read, and how.
 type Options struct {
-	// Context ends programs that convert files.
+	// Context, when cancelled, ends programs that convert files.
 	Context context.Context
-	// Selection chooses rows. A choice of steps has to wait for whoever finds them
-	// where there are none yet.
+	// Selection chooses rows. If the input has no steps yet, its choice of steps is
+	// ignored here and left to the stage that finds them.
 	Selection checkpoint.Selection
-	// Columns returns the columns that are looked at of what has this header,
-	// 0 for all. nil: all.
+	// Columns returns the columns that are needed of an input with this header, 0 for
+	// all. nil: all.
 	Columns func(*event.Header) event.Set
-	// Launched returns the class of the kernels whose launching calls are looked at of what
-	// has this header, false where those of all GPU rows are. nil: of all. It is no more than a
-	// saving, which only reports of Nsight Systems make.
+	// Launched returns the class of the kernels whose launch calls are needed of an
+	// input with this header, false if those of all GPU rows are. nil: all. It only
+	// saves time, and only for reports of Nsight Systems.
 	Launched func(*event.Header) (event.Class, bool)
-	// HostClasses returns the classes of API calls and NVTX ranges that are looked at of what
-	// has this header, false where all are. nil: all. It is no more than a saving, which only
-	// reports of Nsight Systems make.
+	// HostClasses returns the classes of API calls and NVTX ranges that are needed of
+	// an input with this header, false if all are. nil: all. It only saves time, and
+	// only for reports of Nsight Systems.
 	HostClasses func(*event.Header) (event.ClassSet, bool)
-	// Host are the kinds of rows about host threads that are wanted, of event.OS and
-	// event.Run: reading them takes time, and few filters look at them. Streams and
-	// checkpoints have what they have.
+	// Host are the wanted kinds of rows about host threads (event.OS, event.Run,
+	// event.Sample, event.Backtrace). Reading them takes time, and few filters use
+	// them. Streams and checkpoints ignore Host.
 	Host []event.Kind
-	// Callers leaves out those of threads of which no GPU waits for what they do: see
-	// nsys.Options. That is no more than a saving, which only reports make.
+	// Callers leaves out the rows of threads that no GPU waits for: see nsys.Options.
+	// It only saves time, and only for reports.
 	Callers bool
-	// Pause is for how long, in ns, no GPU works before all that the host does is wanted: see
-	// nsys.Options. It takes back savings, which only reports of Nsight Systems make.
+	// Pause is how long, in ns, GPUs must be idle for all rows about the host to be
+	// needed: see nsys.Options. It overrides the savings above, for reports of Nsight
+	// Systems only.
 	Pause int64
-	// Separate takes reports as those of different machines or runs that may
-	// lie apart in time, or hold processes that look the same.
+	// Separate treats reports as being of different machines or runs: they may lie
+	// apart in time, and processes may look the same.
 	Separate bool
-	// Partial reads what there is of a trace that was cut short, Python also the
-	// functions of Python that it has; of formats that have such things.
+	// Partial reads what there is of a trace that was cut short. Python also reads its
+	// calls of Python functions. Both are for traces of PyTorch's profiler only.
 	Partial, Python bool
-	// Memory is how many bytes reading exports may take, 0 for what is usual.
+	// Memory is how many bytes reading exports may take, 0 for the default.
 	Memory int64
-	// Progress, where not nil, is told the file that is being read and how many
-	// of its rows have been, from several goroutines.
+	// Progress, if not nil, is called with the file that is being read and the number
+	// of its rows read so far, from several goroutines.
 	Progress func(path string, rows int64)
 }
 
-// Input is what a filter was given: events, or the rows that come out of them.
-// It is read by one goroutine at a time.
+// Input is what a filter was given: events or a table of results. It is read by one
+// goroutine at a time.
 type Input struct {
-	// Events are the rows that were chosen, nil where there is a Table.
+	// Events are the chosen rows, nil if there is a Table.
 	Events event.Source
-	// Warner has the warnings of the filters that Events went through, nil
-	// where there are none.
+	// Warner has the warnings of the filters that wrote Events, nil if there are none.
 	Warner event.Warner
 	// Table is the rows of a result.
 	Table *table.Table
-	// Fresh: these are reports, whose warnings no filter has passed on yet.
+	// Fresh: the input is reports, so no filter has passed on their warnings yet.
 	Fresh bool
 
-	chosen  bool // the format has left out what was not chosen
+	chosen  bool // the format itself has left out rows that were not chosen
 	closers []func()
 }
 
-// opened is the input of reports that were opened.
+// opened returns the input of opened reports.
 func opened[R interface {
 	event.Source
 	Close()
@@ -135,17 +135,18 @@ func opened[R interface {
 	return &Input{Events: r, closers: []func(){r.Close}}, nil
 }
 
-// Reports is the Events of several reports, while nothing was left out of them.
-// Rows of a report that shares no rank with another come together.
+// Reports is the Events of several reports, as long as nothing was left out. Rows of a
+// report that shares no rank with another are contiguous.
 type Reports interface {
 	event.Source
-	// Paths are the files of the reports, in the order of the header's.
+	// Paths returns the files of the reports, in the order of the header.
 	Paths() []string
-	// Report is the number of the report that the last batch is of.
+	// Report returns the number of the report that the last batch is from.
 	Report() int
 }
 
-// Close removes what was made to open the input. Its rows end with it.
+// Close releases the input, converted files included. Its rows must not be read any
+// more.
 func (in *Input) Close() {
 	for _, f := range in.closers {
 		f()
@@ -153,7 +154,8 @@ func (in *Input) Close() {
 	in.closers = nil
 }
 
-// Done closes an input that was read to its end: its header and its warnings are left.
+// Done closes an input that was read to its end. Its header and its warnings stay
+// available.
 func (in *Input) Done() {
 	in.Close()
 	if in.Events != nil {
@@ -164,18 +166,18 @@ func (in *Input) Done() {
 	}
 }
 
-// ended is events of which no more come.
+// ended is a source whose events have all been read.
 type ended struct{ header event.Header }
 
 func (e *ended) Header() *event.Header       { return &e.header }
 func (e *ended) Next() (*event.Batch, error) { return nil, io.EOF }
 
-// warned is warnings that were given.
+// warned is the warnings of a source that has been read.
 type warned []string
 
 func (w warned) Warnings() []string { return w }
 
-// refused is the error of an input that cannot be read, with what to do about it.
+// refused returns the error of an input that cannot be read, with advice.
 func refused(advice, format string, args ...any) error {
 	return &event.Error{Msg: fmt.Sprintf(format, args...), Advice: advice}
 }
@@ -200,7 +202,7 @@ func Open(paths []string, opt *Options) (*Input, error) {
 		remove()
 		return nil, err
 	}
-	in.closers = append(in.closers, remove) // rows may be read from there to the very end
+	in.closers = append(in.closers, remove) // rows may be read from there until the end
 	in.Fresh = format.Reports != ""
 	if err := in.choose(opt); err != nil {
 		in.Close()
@@ -209,7 +211,7 @@ func Open(paths []string, opt *Options) (*Input, error) {
 	return in, nil
 }
 
-// check refuses options that have no effect on files of a format.
+// check refuses options that have no effect on files of the format.
 func (f *Format) check(opt *Options) error {
 	switch {
 	case f.Reports == "" && opt.Separate:
@@ -220,16 +222,16 @@ func (f *Format) check(opt *Options) error {
 	return nil
 }
 
-// Check returns the error of files of which Open would say, before it reads any, that
-// they are missing, empty or cannot be read together.
+// Check returns the error that Open would return before reading any rows: files are
+// missing or empty, or cannot be read together.
 func Check(paths []string) error {
 	_, err := recognise(paths)
 	return err
 }
 
-// recognise returns the formats of files that can be read together.
-// Reports of one profiler can be read together, anything else alone. Files are opened for
-// their first bytes only, so that a mistake in the last name costs nothing.
+// recognise returns the formats of files, or an error if they cannot be read together.
+// Reports of one profiler can be read together, anything else only alone. It reads only
+// the first bytes, so a mistake in the last name costs nothing.
 func recognise(paths []string) (found []*Format, err error) {
 	for i, path := range paths {
 		if path == "-" {
@@ -263,9 +265,8 @@ func recognise(paths []string) (found []*Format, err error) {
 	return found, nil
 }
 
-// inspect reads the first bytes of a file.
-// A directory has no first bytes; an empty file is an error, since nothing tells what it was
-// to be.
+// inspect reads the first bytes of a file; a directory has none. An empty file is an
+// error, since nothing says what it was meant to be.
 func inspect(path string) (*File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -294,7 +295,7 @@ func inspect(path string) (*File, error) {
 	return f, nil
 }
 
-// match returns the format of a file, nil for none.
+// match returns the format of a file, nil if there is none.
 func match(f *File) *Format {
 	for _, format := range formats {
 		if format.Matches(f) {
@@ -304,8 +305,8 @@ func match(f *File) *Format {
 	return nil
 }
 
-// unknown returns the format whose business it is to refuse a file of none: the name
-// says what somebody took it for.
+// unknown returns the format that is to refuse a file of no known format. It goes by
+// the name, which shows what the user took the file for.
 func unknown(path string) *Format {
 	if name := strings.ToLower(filepath.Base(path)); strings.Contains(name, ".json") || strings.HasSuffix(name, ".gz") {
 		return &torchTrace
@@ -313,8 +314,8 @@ func unknown(path string) *Format {
 	return &nsysDatabase
 }
 
-// Recognise returns the format that a file is certainly of, nil where it is none of
-// ours, may be something else or cannot be read.
+// Recognise returns the format of a file, nil if it is unknown or not certain, or the
+// file cannot be read.
 func Recognise(path string) *Format {
 	f, err := inspect(path)
 	if err != nil {
@@ -327,8 +328,8 @@ func Recognise(path string) *Format {
 	return format
 }
 
-// sameAsOneOf returns the place of the file among others that is the same one,
-// be it by another name, -1 for none.
+// sameAsOneOf returns the index in others of the same file, which may have another
+// name, or -1.
 func sameAsOneOf(path string, others []string) int {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -340,8 +341,8 @@ func sameAsOneOf(path string, others []string) int {
 	})
 }
 
-// convert converts those files that need it into a directory that remove removes,
-// and returns the names of what is to be opened.
+// convert converts the files that need it, in a directory that remove removes, and
+// returns the names of the files to open.
 func convert(paths []string, found []*Format, opt *Options) (opened []string, remove func(), err error) {
 	opened, remove = slices.Clone(paths), func() {}
 	dir := ""

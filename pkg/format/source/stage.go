@@ -7,17 +7,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Stage is how far rows have come.
+// Stage is how far rows have been processed.
 type Stage int
 
 // The stages.
 const (
-	Raw      Stage = iota // as they come from reports, also where isolate left steps out
+	Raw      Stage = iota // as in reports; also if isolate left steps out
 	Isolated              // with steps
 	Phased                // with phases
 )
 
-// StageOf returns the stage of the rows that come after a header.
+// StageOf returns the stage of rows with this header.
 func StageOf(h *event.Header) Stage {
 	switch {
 	case h.Columns&event.PhaseCols == event.PhaseCols:
@@ -28,7 +28,7 @@ func StageOf(h *event.Header) Stage {
 	return Raw
 }
 
-// choice returns what is to be chosen of rows after a header.
+// choice returns the selection to apply to rows with this header.
 func (o *Options) choice(h *event.Header) (checkpoint.Selection, error) {
 	s := o.Selection
 	if StageOf(h) == Raw {
@@ -54,8 +54,7 @@ func hasRanks(all []int32) string {
 	}
 }
 
-// choose leaves out the rows that are not chosen, where the format has not done
-// so itself.
+// choose leaves out the rows that are not chosen, unless the format already did.
 func (in *Input) choose(opt *Options) error {
 	if in.Events == nil || in.chosen {
 		return nil

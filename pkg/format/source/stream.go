@@ -44,14 +44,14 @@ var arrowStream = Format{
 	},
 }
 
-// named is a stream in a file, whose errors name the file.
+// named is a stream from a file whose errors name the file.
 type named struct {
 	event.Source
 	path    string
-	regular bool // it is no pipe
+	regular bool // not a pipe
 }
 
-// of is an error with the name of the file.
+// of adds the file's name to an error.
 func (n *named) of(err error) error {
 	if n.regular && errors.Is(err, arrow.ErrCut) {
 		return refused("write it again: its writer failed, was stopped, or is still running", "%s: file is truncated: %v", n.path, err)
@@ -59,8 +59,8 @@ func (n *named) of(err error) error {
 	return Advised(fmt.Errorf("%s: %w", n.path, err))
 }
 
-// Advised is an error of a stream or checkpoint with what to do about it, where it does not
-// say so itself: it is damaged.
+// Advised adds advice to an error of a stream or checkpoint that has none: the input is
+// damaged.
 func Advised(err error) error {
 	var advice interface{ Hint() string }
 	if err == nil || err == io.EOF || errors.As(err, &advice) || errors.As(err, new(*fs.PathError)) {
@@ -69,12 +69,12 @@ func Advised(err error) error {
 	return &damaged{err}
 }
 
-// damaged is an error of an input that was not read as it was written.
+// damaged is the error of an input that is not as it was written.
 type damaged struct{ error }
 
 func (e *damaged) Unwrap() error { return e.error }
 
-// Hint tells what to do about it.
+// Hint returns the advice.
 func (e *damaged) Hint() string {
 	return "copy or write it again: it changed after it was written"
 }
@@ -88,10 +88,10 @@ func (n *named) Next() (*event.Batch, error) {
 	return b, err
 }
 
-// sound is a source whose errors say what to do about them.
+// sound is a source whose errors have advice.
 type sound struct{ event.Source }
 
-// Next is event.Source's.
+// Next implements event.Source.
 func (s *sound) Next() (*event.Batch, error) {
 	b, err := s.Source.Next()
 	return b, Advised(err)
