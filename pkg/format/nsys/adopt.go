@@ -2,12 +2,12 @@ package nsys
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// Reduced exports lack the columns that say which process a row is of. adopt
-// finds the process that such rows can only be of, or are most likely of.
+// Reduced exports lack the columns that say which process a row belongs to. adopt finds
+// the only possible or the most likely process of such rows.
 
-// adoptUnnamed gives rows that do not say their process to one: GPU rows to the
-// process of the other GPU rows or else the one that launched most, host rows
-// to the one with most tracks.
+// adoptUnnamed assigns rows without a process to one. GPU rows go to the process of the
+// other GPU rows, or else to the one that launched most; host rows go to the one with
+// most tracks.
 func (c *census) adoptUnnamed() {
 	tracks, unnamedGPU := map[process]int64{}, false
 	for _, t := range c.tracks {
@@ -40,9 +40,9 @@ func (c *census) adoptUnnamed() {
 	}
 }
 
-// adopt makes the rows of an unnamed process (0) those of process p: rows hold the numbers of
-// tracks and threads, so that none of them has to be written again. A domain that p has
-// already keeps its name.
+// adopt assigns the rows of the unnamed process (0) to process p. Rows hold numbers of
+// tracks and threads, so none has to be rewritten. Domains that p already has keep
+// their names.
 func (c *census) adopt(p process) {
 	for _, t := range c.tracks {
 		if t.process == 0 {
@@ -70,9 +70,8 @@ func (c *census) adopt(p process) {
 	}
 }
 
-// launchers counts the launch calls of each process; where there are none its
-// API calls, and where there are none of those either its forward-step markers
-// or at last its ranges.
+// launchers counts the launch calls of each process. If there are none it counts API
+// calls, else forward-step markers, else NVTX ranges.
 func (c *census) launchers() map[process]int64 {
 	for _, count := range []func(f *threadFacts) int64{
 		func(f *threadFacts) int64 { return f.Classes[event.Launch] + f.Classes[event.GraphLaunch] },

@@ -7,15 +7,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
 )
 
-// block is some rows of a table, by the names of the columns that were asked
-// for. It is valid until the function that got it returns.
+// block holds rows of a table in the requested columns. It is valid until the function
+// that received it returns.
 type block struct {
 	n       int // rows
 	columns []sqlite.Column
-	values  []*sqlite.Vector // of each column, absent where the export lacks it
+	values  []*sqlite.Vector // by column; absent if the export lacks it
 }
 
-// absent is the column of an export that lacks it: all null.
+// absent is a column that the export lacks: all null.
 var absent = func() *sqlite.Vector {
 	v := &sqlite.Vector{Null: make([]bool, sqlite.BlockRows), Int: make([]int64, sqlite.BlockRows), Offsets: make([]int32, sqlite.BlockRows+1)}
 	for i := range v.Null {
@@ -34,12 +34,13 @@ func (b *block) column(name string) *sqlite.Vector {
 	panic("BUG: column " + name + " was not asked for")
 }
 
-// scan reads columns of rows low to high of a table, of which the export has
-// those of have, and hands them to fn block by block.
+// scan reads rows low to high of a table, both included, in the given columns, and
+// calls fn block by block. have are the columns that the export has; the others read as
+// absent.
 func scan(s scanner, table string, have []string, columns []sqlite.Column, low, high int64, fn func(b *block) error) error {
 	var read []sqlite.Column
 	b := &block{columns: columns, values: make([]*sqlite.Vector, len(columns))}
-	place := make([]int, len(columns)) // of a column among those that are read
+	place := make([]int, len(columns)) // index of each column among those that are read, -1 if absent
 	for i, c := range columns {
 		place[i], b.values[i] = -1, absent
 		if slices.Contains(have, c.Name) {
@@ -58,8 +59,7 @@ func scan(s scanner, table string, have []string, columns []sqlite.Column, low, 
 	})
 }
 
-// scanAll reads all rows of a table that has all of some columns; of any other
-// it reads none.
+// scanAll reads all rows of a table, or none if the table lacks one of the columns.
 func scanAll(s scanner, columns map[string][]string, table string, want []sqlite.Column, fn func(b *block) error) error {
 	for _, c := range want {
 		if !slices.Contains(columns[table], c.Name) {
@@ -69,7 +69,7 @@ func scanAll(s scanner, columns map[string][]string, table string, want []sqlite
 	return scanAny(s, columns, table, want, fn)
 }
 
-// scanAny reads all rows of a table, if there is one, with some columns: null where it lacks them.
+// scanAny reads all rows of a table, if it exists. Columns that it lacks are null.
 func scanAny(s scanner, columns map[string][]string, table string, want []sqlite.Column, fn func(b *block) error) error {
 	if columns[table] == nil {
 		return nil
@@ -81,7 +81,7 @@ func scanAny(s scanner, columns map[string][]string, table string, want []sqlite
 	return scan(s, table, columns[table], want, low, high, fn)
 }
 
-// none stands for a number that is not there.
+// none stands for a missing number.
 const none = int64(math.MinInt64)
 
 // orNone returns the number in row i, none for null.
@@ -92,7 +92,7 @@ func orNone(v *sqlite.Vector, i int32) int64 {
 	return v.Int[i]
 }
 
-// longer returns numbers with n more, whatever they are.
+// longer returns v extended by n undefined elements.
 func longer[T int32 | int64](v []T, n int) []T { return slices.Grow(v, n)[:len(v)+n] }
 
 // appendRows appends rows of a column to numbers, none for null.
@@ -110,7 +110,7 @@ func appendRows(to []int64, v *sqlite.Vector, rows []int32) []int64 {
 	return to
 }
 
-// gather appends the numbers at some places.
+// gather appends the numbers at the given places.
 func gather(to, from []int64, places []int32) []int64 {
 	n := len(to)
 	to = longer(to, len(places))

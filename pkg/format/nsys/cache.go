@@ -2,7 +2,7 @@ package nsys
 
 import "hash/maphash"
 
-// namer finds out what the numbers of names stand for, which rows repeat.
+// namer resolves the numbers of names, which rows repeat.
 type namer struct {
 	report *report
 	found  *found
@@ -12,15 +12,15 @@ type namer struct {
 	calls   cache[callEntry] // by name
 	osCalls cache[nameEntry] // likewise
 	named   cache[nameEntry] // ranges, by the number of their name
-	ranges  cache[textEntry] // literal strings, by their hash
+	ranges  cache[textEntry] // literal strings, by hash
 	seed    maphash.Seed
 
-	kernelClass map[[2]int64]int64 // by the strings of the short and the demangled name
-	rangeClass  []int64            // of the strings of ranges, unclassed where not yet found
-	asking      map[int64]bool     // by number of a name: see asks
+	kernelClass map[[2]int64]int64 // by the strings of the short and demangled name
+	rangeClass  []int64            // by string, of ranges; unclassed if not found yet
+	asking      map[int64]bool     // by number of the name: see asks
 }
 
-// ownerEntry is the number of a track or thread and that of its process.
+// ownerEntry is the number of a track or thread and the number of its process.
 type ownerEntry struct{ number, process int32 }
 
 // nameEntry is the number of a name and the code of its class.
@@ -28,25 +28,25 @@ type nameEntry struct {
 	name, class int64
 }
 
-// textEntry is a text that is in the store, and its class.
+// textEntry is a text in the store, and its class.
 type textEntry struct {
-	text string // "" where it is a long one
+	text string // "" if it is long
 	nameEntry
 }
 
-// callEntry is a call's name and class, and what it does to the profiler.
+// callEntry is a call's name and class, and its effect on the profiler.
 type callEntry struct {
 	nameEntry
 	profiler int8 // stopsProfiler, startsProfiler, 0 for nothing
 }
 
-// unclassed stands for a class that has not been found yet.
+// unclassed stands for a class that is not found yet.
 const unclassed = int64(-2)
 
-// ownText stands for a string whose text a range cannot have as it is.
+// ownText stands for a string that is not the text of a range as it is.
 const ownText = int64(-3)
 
-// newNamer returns a namer that adds to what was found.
+// newNamer returns a namer that adds to found.
 func newNamer(r *report, found *found) namer {
 	n := namer{report: r, found: found, seed: maphash.MakeSeed(), kernelClass: map[[2]int64]int64{}, rangeClass: make([]int64, r.strings.len())}
 	for i := range n.rangeClass {
@@ -55,13 +55,12 @@ func newNamer(r *report, found *found) namer {
 	return n
 }
 
-// triple is up to three numbers of a row that decide something together. (An array of them
-// would be made in memory for each row.)
+// triple holds up to three numbers of a row that together determine a value. (An array
+// would be allocated for each row.)
 type triple struct{ a, b, c int64 }
 
-// cache holds what was found out for triples, the last of those with the same
-// hash. Rows repeat a few of them in turns, so it is nearly always right, and
-// faster than a map.
+// cache holds the values found for triples, of those with one hash the latest. Rows
+// keep repeating a few of them, so it nearly always hits, and is faster than a map.
 type cache[V any] struct {
 	slots [1 << cacheBits]struct {
 		key   triple
@@ -72,8 +71,8 @@ type cache[V any] struct {
 
 const cacheBits = 10
 
-// at returns the value of a triple, and whether it was known before. If not it
-// is for the caller to set.
+// at returns the value of a triple, and whether it was known. If not, the caller must
+// set it.
 func (m *cache[V]) at(key triple) (value *V, known bool) {
 	const factor = 0x9e3779b97f4a7c15
 	h := uint64(key.a)*factor + uint64(key.b)

@@ -6,15 +6,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Classes of rows in the table of API calls; the runtime's own are 0.
+// Values of eventClass in the table of API calls; calls of the runtime have 0.
 const (
 	runtimeCall   = 0
 	driverCall    = 1
 	eglDriverCall = 13
-	backtrace     = 67 // the stack of a call that has a row of its own
+	backtrace     = 67 // the stack of a call, which has a row of its own
 )
 
-// pickCalls picks the rows of the table of API calls that are calls.
+// pickCalls picks the rows of the API call table that are calls.
 func (p *picker) pickCalls(t *task, b *block) []int32 {
 	start, end, class := b.column("start"), b.column("end"), b.column("eventClass")
 	if class.Full { // Fast path
@@ -29,8 +29,8 @@ func (p *picker) pickCalls(t *task, b *block) []int32 {
 	return p.pick(b, func(i int) bool { return p.isCall(class, i) && p.usable(t, start, end, i) })
 }
 
-// isCall reports whether a row of the table of API calls is one, by its class.
-// Reduced exports do not say.
+// isCall reports whether a row of the API call table is a call, by its class. Reduced
+// exports have no class.
 func (p *picker) isCall(class *sqlite.Vector, i int) bool {
 	if class.Null[i] {
 		return true
@@ -67,7 +67,7 @@ func (a *adder) addCalls(p *chunk, b *block, rows []int32) {
 	a.countHost(p, first)
 }
 
-// call finds out what the name of an API call, by its number, says.
+// call returns the name and class of an API call, by the number of its name.
 func (n *namer) call(id int64) *callEntry {
 	entry, known := n.calls.at(triple{a: id})
 	if known {
@@ -95,8 +95,8 @@ func (a *adder) addOverheads(p *chunk, b *block, rows []int32) {
 	a.countHost(p, first)
 }
 
-// addCUPTIOverheads appends overheads of CUPTI: they are named by their type, or
-// as the export calls one without.
+// addCUPTIOverheads appends overheads of CUPTI. They are named by their type, or as the
+// export names them if they have none.
 func (a *adder) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	first := len(p.name)
 	a.addOverheads(p, b, rows)

@@ -11,12 +11,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// problem is an export that cannot be read, with what to do about it.
+// problem returns the error of an export that cannot be read, with advice.
 func problem(path, what, advice string) error {
 	return &event.Error{Msg: path + ": " + what, Advice: advice}
 }
 
-// explain names the file in an error that does not, and says what to do.
+// explain adds the file's name and advice to an error that has none.
 func (c *capture) explain(err error) error {
 	if hinted, ok := err.(interface{ Hint() string }); ok && hinted.Hint() != "" {
 		return err
@@ -27,9 +27,9 @@ func (c *capture) explain(err error) error {
 	return problem(c.path, strings.TrimPrefix(err.Error(), c.path+": "), "repeat 'nsys export', with --tables for those that are needed")
 }
 
-// readInfo reads what the export says of itself. It takes single values out of
-// the capture's metadata by name: the rest holds the environment, command line,
-// user and host of whoever made the capture, and stays where it is.
+// readInfo reads what the export says about itself. It takes only single values, by
+// name, from the capture's metadata: the rest is the environment, command line, user
+// and host of whoever made the capture, and must not be copied.
 func (c *capture) readInfo(s scanner, columns map[string][]string) error {
 	c.info.File, c.info.Source = filepath.Base(c.path), "nsys"
 	if c.info.Throttled = throttled(c.path); c.info.Throttled != nil && c.info.Throttled.Stopped > 0 {
@@ -75,9 +75,8 @@ func (c *capture) readInfo(s scanner, columns map[string][]string) error {
 	return c.readDiagnostics(s, columns)
 }
 
-// readOrigin finds the UTC time that the report's time 0 stands for. A
-// normalised export counts from 1970; one that was shifted, normalised or not,
-// says by how much its times were moved.
+// readOrigin finds the UTC time of the report's time 0. A normalised export counts from
+// 1970. A shifted export, normalised or not, says by how much its times were moved.
 func (c *capture) readOrigin(s scanner, columns map[string][]string, normalised bool, shift int64) error {
 	if shift < -maxTime || shift > maxTime {
 		return nil
@@ -99,7 +98,7 @@ func (c *capture) readOrigin(s scanner, columns map[string][]string, normalised 
 	})
 }
 
-// eachPair calls fn for the rows of a table of names and values.
+// eachPair calls fn for each row of a table of names and values.
 func eachPair(s scanner, columns map[string][]string, table string, fn func(name, value string)) error {
 	return scanAll(s, columns, table, textColumns("name", "value"), func(b *block) error {
 		names, values := b.column("name"), b.column("value")
@@ -110,7 +109,7 @@ func eachPair(s scanner, columns map[string][]string, table string, fn func(name
 	})
 }
 
-// version returns s if it looks like a version number, so that nothing else
+// version returns s if it looks like a version number, else "", so that nothing else
 // that stands in its place gets into an output.
 func version(s string) string {
 	if len(s) > 32 || strings.Trim(s, "0123456789.-") != "" {

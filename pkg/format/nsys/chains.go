@@ -14,18 +14,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// How nsys records stacks: a table of callchains has a row for each frame, which names the
-// stack by its id; samples and calls refer to that.
+// How nsys records stacks: a table of callchains has a row per frame, with the id of
+// its stack. Samples and calls refer to stacks by id.
 
-// maxStackDepth is how many frames of a stack are kept, those next to the leaf.
+// maxStackDepth is how many frames of a stack are kept, counted from the leaf.
 const maxStackDepth = 256
 
-// cutFrame stands for the frames of a stack beyond the bound.
+// cutFrame stands for the frames that were cut off.
 const cutFrame = "[Max depth]"
 
-// frameKey is a frame as an export has it.
+// frameKey identifies a frame in an export.
 type frameKey struct {
-	function, module int64 // of StringIds, none for null
+	function, module int64 // numbers of StringIds, none for null
 	unresolved       bool
 }
 
@@ -33,12 +33,12 @@ type frameKey struct {
 type frame struct {
 	name      string
 	family    event.Class
-	inside    bool // the family holds for what the frame calls
-	unnamed   bool // nothing but an address is known
-	collector bool // nobody but the garbage collector calls it
+	inside    bool // the family also holds for everything that the frame calls
+	unnamed   bool // only an address is known
+	collector bool // only the garbage collector calls it
 }
 
-// chainFrame is a frame of a stack by its place, 0 for the leaf.
+// chainFrame is a frame of a stack with its depth, 0 for the leaf.
 type chainFrame struct {
 	chain int64
 	depth int32
@@ -55,31 +55,31 @@ type chains struct {
 	strings *stringTable
 	table   *stackTable
 	wanted  *wantedStacks // nil for all
-	ids     []int64       // of its stacks, ascending
-	stacks  []int32       // of each its number in the table; among distinct while it is read
-	calls   bool          // the profiler recorded them in a call: its own frames next to the leaf are left out
+	ids     []int64       // of the stacks, ascending
+	stacks  []int32       // number of each stack in the table; while reading, its index in distinct
+	calls   bool          // recorded in calls: the profiler's own frames next to the leaf are left out
 
 	numbers map[frameKey]int32
 	recent  cache[int32] // of numbers, by symbol, module and unresolved
 	known   []frame      // by number
 
-	last     chainFrame       // the one before
-	some     bool             // there was one
-	done     bool             // its stack is among ids
-	frames   []int32          // that are kept of its stack so far
-	distinct [][]int32        // the frames of each stack, the leaf first
-	same     map[string]int32 // numbers in distinct by the bytes of their frames' numbers
+	last     chainFrame       // the frame before
+	some     bool             // there was a frame before
+	done     bool             // its stack is already in ids
+	frames   []int32          // of its stack so far, without those left out
+	distinct [][]int32        // frames of each stack, leaf first
+	same     map[string]int32 // indexes in distinct, by the bytes of the frame numbers
 	text     strings.Builder
-	came     *[1 << cameBits]cameStack // stacks that came last, where they are ordered
+	came     *[1 << cameBits]cameStack // recent stacks, if frames are ordered
 }
 
-// wantedStacks are the ids of the stacks that rows have, ascending.
+// wantedStacks are the ids of the stacks that rows refer to, ascending.
 type wantedStacks struct {
 	ids  []int64
-	next int // the first that is not less than the id that was asked for last
+	next int // first index whose id is not less than the last one asked for
 }
 
-// has reports whether a stack is wanted. Ids come in ascending order as a rule.
+// has reports whether a stack is wanted. Ids are usually asked for in ascending order.
 func (w *wantedStacks) has(id int64) bool {
 	if w.next > 0 && w.ids[w.next-1] >= id {
 		w.next, _ = slices.BinarySearch(w.ids, id)
@@ -90,12 +90,13 @@ func (w *wantedStacks) has(id int64) bool {
 	return w.next < len(w.ids) && w.ids[w.next] == id
 }
 
-// errOrder says that frames of one stack lie apart in their table.
+// errOrder is returned if the frames of a stack are not contiguous in their table.
 var errOrder = errors.New("frames out of order")
 
-// readChains reads the wanted stacks of a table of callchains, and asks for those of callers where
-// it has to know them. In every export seen the frames of a stack stand together, the leaf first,
-// so that one stack is held at a time; a table in which they do not has none, and a warning says so.
+// readChains reads the wanted stacks of a table of callchains, and calls callers if it
+// has to know the stacks of callers. In every export seen, the frames of a stack are
+// contiguous, leaf first, so only one stack is held at a time. A table with another
+// order yields no stacks and a warning.
 func (r *report) readChains(s scanner, columns map[string][]string, table string, stacks *wantedStacks, callers func() (*wantedStacks, error)) (*chains, error) {
 	c := &chains{
 		strings: &r.strings, table: &r.stacks, wanted: stacks, calls: table == cudaStacksTable,
@@ -121,10 +122,10 @@ func (r *report) readChains(s scanner, columns map[string][]string, table string
 	return c, c.settle(callers)
 }
 
-// frameRows are the rows of a block of a table of callchains.
+// frameRows are the columns of a block of a callchain table.
 type frameRows struct{ ids, depths, symbols, modules, unresolved *sqlite.Vector }
 
-// stack returns how many rows from row i of n on are of one stack, as far as one sees.
+// stack returns how many of rows i to n belong to the stack of row i.
 func (f *frameRows) stack(i, n int) int {
 	if !f.ids.Full {
 		return 1
@@ -135,8 +136,8 @@ func (f *frameRows) stack(i, n int) int {
 	return k - i
 }
 
-// add adds the frames of a block. A stack of which all rows are seen and that came lately is not
-// put together again.
+// add adds the frames of a block. A recent stack whose rows are all in the block is not
+// assembled again.
 func (c *chains) add(b *block) error {
 	f := &frameRows{b.column("id"), b.column("stackDepth"), b.column("symbol"), b.column("module"), b.column("unresolved")}
 	for i, n := 0, 0; i < b.n; i += n {
@@ -170,7 +171,7 @@ func (c *chains) add(b *block) error {
 	return nil
 }
 
-// addRow adds the frame in a row.
+// addRow adds the frame in row i.
 func (c *chains) addRow(rows *frameRows, i int32) error {
 	if rows.ids.Null[i] || rows.depths.Null[i] {
 		return nil
@@ -194,7 +195,7 @@ func (c *chains) frame(key frameKey) int32 {
 		return k
 	}
 	function, module := c.strings.str(c.strings.find(key.function)), c.strings.str(c.strings.find(key.module))
-	// What is not resolved has its address for a name.
+	// An unresolved frame is named by its address.
 	unnamed := key.unresolved || strings.HasPrefix(function, "0x")
 	family, inside := cudaname.Family(function, module)
 	k := int32(len(c.known))
@@ -205,7 +206,8 @@ func (c *chains) frame(key frameKey) int32 {
 	return k
 }
 
-// put adds a frame of the stack under way or, where that has none left, of the next one.
+// put adds a frame to the current stack, or begins a new one if the frame belongs to
+// another.
 func (c *chains) put(f chainFrame) {
 	if f.chain != c.last.chain {
 		c.end()
@@ -217,12 +219,12 @@ func (c *chains) put(f chainFrame) {
 	c.last, c.some, c.done = f, true, false
 }
 
-// end ends the stack under way, if there is one.
+// end ends the current stack, if there is one.
 func (c *chains) end() {
 	if !c.some || c.done {
 		return
 	}
-	if len(c.frames) == 0 { // all are the profiler's
+	if len(c.frames) == 0 { // all frames are the profiler's
 		c.frames = append(c.frames, c.last.frame)
 	}
 	key := unsafe.Slice((*byte)(unsafe.Pointer(&c.frames[0])), 4*len(c.frames))
@@ -235,8 +237,8 @@ func (c *chains) end() {
 	c.frames, c.done = c.frames[:0], true
 }
 
-// settle gives the stacks their numbers in the table, when all of them are known: what a
-// function without a name is can be known from another stack, of those of callers.
+// settle numbers the stacks in the table once all are known: what a nameless function
+// is may be known only from another stack, one of a caller's.
 func (c *chains) settle(callers func() (*wantedStacks, error)) error {
 	if slices.ContainsFunc(c.known, func(f frame) bool { return f.collector }) {
 		w, err := callers()
@@ -260,9 +262,9 @@ func (c *chains) settle(callers func() (*wantedStacks, error)) error {
 	return nil
 }
 
-// collectors marks what is known to be garbage collection in a stack, though it has no name: the
-// function that calls one which the collector alone calls, and the call by which that one was
-// entered, with all that it leads to. What calls that may be anything.
+// collectors marks functions without a name that must be garbage collection: the direct
+// caller of a function that only the collector calls, and the frame above it, with all
+// that they call. Anything may call that one.
 func (c *chains) collectors(frames []int32) {
 	for i, f := range frames {
 		if !c.known[f].collector {
@@ -282,7 +284,7 @@ func (c *chains) number(id int64) (number int32, ok bool) {
 	if len(c.ids) == 0 {
 		return 0, false
 	}
-	if k := uint64(id - c.ids[0]); k < uint64(len(c.ids)) && c.ids[k] == id { // Fast path: no id is left out.
+	if k := uint64(id - c.ids[0]); k < uint64(len(c.ids)) && c.ids[k] == id { // Fast path: ids are contiguous.
 		return c.stacks[k], true
 	}
 	k, ok := slices.BinarySearch(c.ids, id)
@@ -292,7 +294,7 @@ func (c *chains) number(id int64) (number int32, ok bool) {
 	return c.stacks[k], true
 }
 
-// textOf returns the text of a stack whose leaf comes first.
+// textOf returns the text of a stack given leaf first.
 func (c *chains) textOf(frames []int32) string {
 	c.text.Reset()
 	if len(frames) > maxStackDepth {
@@ -308,7 +310,7 @@ func (c *chains) textOf(frames []int32) string {
 	return c.text.String()
 }
 
-// familyOf returns the family of a stack whose leaf comes first.
+// familyOf returns the family of a stack given leaf first.
 func (c *chains) familyOf(frames []int32) event.Class {
 	for _, f := range frames {
 		if c.known[f].inside {
@@ -321,11 +323,11 @@ func (c *chains) familyOf(frames []int32) event.Class {
 // cudaFunction matches the names of CUDA calls.
 var cudaFunction = regexp.MustCompile(`^cu(da)?[A-Z]\w*$`)
 
-// alignCalls makes sure that the stacks of CUDA calls are those of the calls that name
-// them: where a function of CUDA is in one, the call has to be. Exports of nsys 2022.2 name
-// with each call the stack of the call before it.
+// alignCalls checks that the stacks of CUDA calls are those of the calls that refer to
+// them: if a stack has CUDA functions, the call must be one of them. In exports of nsys
+// 2022.2 each call refers to the stack of the call before it.
 func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) error {
-	var wrong [2]int64 // as they are, and each with the next one
+	var wrong [2]int64 // as they are, and shifted by one call
 	err := scanAny(s, columns, runtimeTable, ints("callchainId", "eventClass", "nameId"), func(b *block) error {
 		ids, class, names := b.column("callchainId"), b.column("eventClass"), b.column("nameId")
 		for i := range b.n {
@@ -354,7 +356,7 @@ func (r *report) alignCalls(s scanner, columns map[string][]string, c *chains) e
 	return nil
 }
 
-// isOfOther reports whether a stack is in functions of CUDA, but not in that of the call.
+// isOfOther reports whether a stack has CUDA functions, but not that of the call.
 func isOfOther(call, stack string) bool {
 	other := false
 	for function := range strings.SplitSeq(stack, ";") {

@@ -10,12 +10,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// maxCPUStat is how much of a file beside a report is read, in bytes: it has a dozen lines.
+// maxCPUStat is how many bytes are read of the file beside a report, which has a dozen
+// lines.
 const maxCPUStat = 4096
 
-// throttled reads the file that capture.sh writes beside a report, its name with .cpu.stat in place
-// of the extension: the kernel's counters of a limit on CPU time before the recording and after it,
-// a word, a counter of cpu.stat and its value in a line. nil where there is none, or it says nothing.
+// throttled reads the file that capture.sh writes beside a report, named .cpu.stat
+// instead of the report's extension. It has the kernel's counters of a CPU limit before
+// and after the recording: a word, a counter of cpu.stat and its value per line. nil if
+// there is no such file or no counter.
 func throttled(path string) *event.Throttled {
 	base := strings.TrimSuffix(filepath.Clean(path), filepath.Ext(path))
 	base = strings.TrimSuffix(base, "_pqtdir")

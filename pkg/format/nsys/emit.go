@@ -11,45 +11,44 @@ import (
 // nullRank is the rank of processes without GPU work.
 const nullRank = int32(-1)
 
-// emitter writes the rows of a report into batches.
+// emitter writes the rows of a report to batches.
 type emitter struct {
 	r       *report
 	report  int              // its number in the header
-	offset  int64            // ns, added to its times
-	columns event.Set        // that the stream has
+	offset  int64            // ns, added to the report's times
+	columns event.Set        // of the stream
 	domains map[string]int32 // codes in the header
-	names   *event.Dict      // the strings of the report, and after them those of ours
-	apis    []int32          // canonical names by string, of API calls
+	names   *event.Dict      // the strings of the report, then ourNames
+	apis    []int32          // canonical names of API calls, by string
 	ours    ourNames
-	stacks  []int32   // codes in the header by the report's numbers
-	slots   [][]*runs // of each rank, those without one last
+	stacks  []int32   // codes in the header, by the report's numbers
+	slots   [][]*runs // by rank, rows without one last
 
-	fewLaunched bool // launching calls are wanted only of kernels of the class launched
+	fewLaunched bool // launch calls are wanted only for kernels of the class launched
 	launched    event.Class
-	fewHost     bool // API calls and ranges are wanted only of the classes hostClasses
+	fewHost     bool // API calls and ranges are wanted only in the classes hostClasses
 	hostClasses event.ClassSet
 
 	batch *event.Batch
-	at    int // rows of the batch that are filled
-	// flush hands out the batch, full or at the end, and returns an empty one.
+	at    int // rows of the batch filled so far
+	// flush takes a batch, full or the last one, and returns an empty one.
 	flush func(*event.Batch) (*event.Batch, error)
 
-	scratch   []byte // of strings
+	scratch   []byte // memory for strings
 	domainKey domainKey
 	domainNow int32
 }
 
-// ourNames are the codes of names that are not those of the report.
+// ourNames are the codes of names that are not in the report.
 type ourNames struct {
 	none          int32
-	kinds         [event.MaxKinds]int32 // of rows whose kind says all
+	kinds         [event.MaxKinds]int32 // of rows whose kind says everything
 	copies, syncs []int32               // by copyKind and syncType
 }
 
-// newEmitter prepares the writing of a report's rows.
-// The report's own strings are numbered as the export numbers them; names that it lacks are
-// put after them, so that batches of one report share one dictionary. The strings must not
-// change from here on.
+// newEmitter prepares writing a report's rows. The report's strings keep their numbers;
+// missing names are appended, so that all batches of a report share one dictionary. The
+// strings must not change afterwards.
 func newEmitter(r *report, offset int64, columns event.Set, domains map[string]int32, stacks []int32) *emitter {
 	e := &emitter{r: r, offset: offset, columns: columns, domains: domains, stacks: stacks, slots: r.bySlot()}
 	e.domainNow, e.domainKey = -1, domainKey{0, none}
@@ -80,10 +79,10 @@ func newEmitter(r *report, offset int64, columns event.Set, domains map[string]i
 	return e
 }
 
-// emit writes the rows of a rank, or those without one, that start at from or
-// later on the clock of the stream, fanIn runs at a time.
-// Slots are numbered as the header numbers the report's ranks; that after the last has what
-// belongs to none. A batch may hold the end of one slot and the beginning of the next.
+// emit writes the rows of a slot that start at or after from, in ns on the clock of the
+// stream, with fanIn runs open at a time. Slots are numbered as the header numbers the
+// report's ranks; the one after the last has the rows without a rank. A batch may hold
+// rows of two slots.
 func (e *emitter) emit(slot int, from int64, fanIn int) error {
 	rank := nullRank
 	if slot < len(e.r.info.Ranks) {
@@ -122,7 +121,7 @@ func (e *emitter) emit(slot int, from int64, fanIn int) error {
 	}
 }
 
-// stored are the columns of runs that the columns of the stream are made of.
+// stored returns the columns of runs that the columns of the stream are made from.
 func (e *emitter) stored() uint64 {
 	set := spill.Columns(colOwner, colName, colClass)
 	for column, of := range map[int]event.Set{
@@ -136,7 +135,7 @@ func (e *emitter) stored() uint64 {
 	return set
 }
 
-// putWanted is put for those of the rows that are wanted.
+// putWanted is put, restricted to the rows that are wanted.
 func (e *emitter) putWanted(t *table, rows spill.Rows, i, j int) error {
 	if !e.fewHost || t.kind != event.API && t.kind != event.NVTX {
 		return e.put(t, rows, i, j)
@@ -160,9 +159,9 @@ func (e *emitter) putWanted(t *table, rows spill.Rows, i, j int) error {
 	return nil
 }
 
-// put appends rows i to j of a table to the batch. It uses the columns that are stored.
+// put appends rows i to j of a table to the batch. It uses only the columns in stored.
 func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
-	if j == i+1 && t.kind != event.Run { // Fast path: rows of calls and of kernels are mostly by turns.
+	if j == i+1 && t.kind != event.Run { // Fast path: rows of calls and kernels mostly alternate.
 		return e.putOne(t, rows, i)
 	}
 	b, at := e.batch, e.at
@@ -188,7 +187,7 @@ func (e *emitter) put(t *table, rows spill.Rows, i, j int) (err error) {
 	return err
 }
 
-// putOne is put for one row, of no kind that runs have.
+// putOne is put for one row of a kind other than Run.
 func (e *emitter) putOne(t *table, rows spill.Rows, i int) (err error) {
 	b, at := e.batch, e.at
 	b.Kind.Values[at] = t.kind
@@ -229,7 +228,7 @@ func (e *emitter) gpuRow(kind event.Kind, rows spill.Rows, i int) error {
 	return e.setLaunch(t, rows[colCorrelation][i], at, at+1)
 }
 
-// shift puts times plus an offset into a column.
+// shift sets a column to times plus an offset.
 func shift(to, times []int64, offset int64) {
 	to = to[:len(times)]
 	for k, t := range times {
@@ -237,14 +236,15 @@ func shift(to, times []int64, offset int64) {
 	}
 }
 
-// setOne gives a row of a column, which is null, a value.
+// setOne sets a row of a column that is null, unless v is none.
 func setOne[T ~int32 | int64](c *event.Ints[T], at int, v int64) {
 	if v != none {
 		c.Set(at, T(v))
 	}
 }
 
-// setAll gives the rows of a column from at on, which are null, values.
+// setAll sets the rows from at on of a column that are null, except those whose value
+// is none.
 func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
 	to, all := c.Values[at:][:len(values)], true
 	for k, v := range values {
@@ -264,7 +264,7 @@ func setAll[T ~int32 | int64](c *event.Ints[T], at int, values []int64) {
 	}
 }
 
-// next hands out the batch.
+// next hands out the batch and starts another.
 func (e *emitter) next() (err error) {
 	e.batch.Truncate(e.at)
 	if e.batch, err = e.flush(e.batch); err != nil {
@@ -274,11 +274,11 @@ func (e *emitter) next() (err error) {
 	return nil
 }
 
-// setRank makes all rows of the batch from the next one on those of a rank.
+// setRank sets the rank of all rows of the batch from the next one on.
 func (e *emitter) setRank(rank int32) {
 	c := &e.batch.Rank
 	if e.at == 0 && rank != nullRank {
-		c.Valid = nil // nearly all batches are of one rank
+		c.Valid = nil // nearly all batches have one rank
 	}
 	if rank != nullRank {
 		c.Fill(e.at, len(c.Values), rank)
@@ -289,9 +289,9 @@ func (e *emitter) setRank(rank int32) {
 	}
 }
 
-// gpuRows makes rows i to j of GPU rows those of the batch from at on.
-// Rows of one launch stand together as a rule, so that device, stream and launch are looked
-// up once for a stretch of them. Synchronisations without a device keep null there.
+// gpuRows writes rows i to j of GPU rows to the batch from at on. Rows of one launch
+// are usually contiguous, so device, stream and launch are looked up once per stretch.
+// A synchronisation without a device keeps null there.
 func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	b, at := e.batch, e.at
 	if e.columns.Has(event.ColGraphNode) {
@@ -303,7 +303,7 @@ func (e *emitter) gpuRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	e.gpuNames(b.Name.AppendCodes(e.names, j-i), kind, rows[colName][i:j])
 	owners, ids := rows[colOwner], rows[colCorrelation]
 	if e.columns&launchColumns == 0 || e.fewLaunched {
-		ids = owners // one launch is as good as another
+		ids = owners // the launch does not matter
 	}
 	if e.fewLaunched && kind == event.Kernel {
 		if err := e.setLaunches(rows, i, j); err != nil {
@@ -339,7 +339,8 @@ var (
 	syncNames = []string{"sync", "event sync", "stream wait event", "stream sync", "context sync"}
 )
 
-// gpuNames makes codes those of the names of rows of a kind, which may be that of the kind.
+// gpuNames sets codes to the names of rows; rows of some kinds are named after the
+// kind.
 func (e *emitter) gpuNames(codes []int32, kind event.Kind, names []int64) {
 	names = names[:len(codes)]
 	switch kind {
@@ -364,7 +365,7 @@ func (e *emitter) gpuNames(codes []int32, kind event.Kind, names []int64) {
 	}
 }
 
-// nameOf returns the name of a code, the first one for a code without.
+// nameOf returns the name of a code, the first one if the code has none.
 func nameOf(names []int32, code int64) int32 {
 	if code < 0 || code >= int64(len(names)) {
 		code = 0

@@ -5,7 +5,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// hostRows makes rows i to j of host rows those of the batch from at on.
+// hostRows writes rows i to j of host rows to the batch, from its next row on.
 func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	for at := e.at; i < j; i, at = i+1, at+1 {
 		if err := e.hostRow(kind, rows, i, at); err != nil {
@@ -15,7 +15,7 @@ func (e *emitter) hostRows(kind event.Kind, rows spill.Rows, i, j int) error {
 	return nil
 }
 
-// hostRow makes row i of host rows that of the batch at a place.
+// hostRow writes row i of host rows to row at of the batch.
 func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i, at int) error {
 	b, t := e.batch, e.r.threads[rows[colOwner][i]]
 	if t.tid != none {
@@ -35,8 +35,8 @@ func (e *emitter) hostRow(kind event.Kind, rows spill.Rows, i, at int) error {
 	return e.hostName(kind, rows[colName][i])
 }
 
-// runRows makes rows i to j, of kind run, those of the batch from at on: they have a thread, no
-// name, and a CPU where that is known.
+// runRows writes rows i to j, of kind run, to the batch, from its next row on: with a
+// thread, no name, and a CPU if it is known.
 func (e *emitter) runRows(rows spill.Rows, i, j int) {
 	b := e.batch
 	codes := b.Name.AppendCodes(e.names, j-i)
@@ -70,9 +70,8 @@ func (e *emitter) hostName(kind event.Kind, name int64) error {
 	return nil
 }
 
-// domain returns the code of a process's domain, -1 where there is none or its name is
-// unknown.
-// The last one is kept, as ranges of one domain come one after the other.
+// domain returns the code of a process's domain, -1 if there is none or its name is
+// unknown. It remembers the last one, as ranges of one domain are usually contiguous.
 func (e *emitter) domain(p process, id int64) int32 {
 	if id == 0 || id == none {
 		return -1

@@ -7,23 +7,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/sqlite"
 )
 
-// export is an export as named tables, whatever its file format. Scanners of
-// one export are independent of each other, one for each goroutine.
+// export is an export as named tables, in any file format. Its scanners are independent
+// of each other; each goroutine has one.
 type export interface {
-	// columns returns the columns of each table; a table may be there and empty.
+	// columns returns the columns of each table, which may have no rows.
 	columns() (map[string][]string, error)
 	open() (scanner, error)
 }
 
-// scanner reads tables. Rows of a table are numbered from low to high as Rows
-// tells, and some may be missing.
+// scanner reads tables. The rows of a table are numbered from low to high as Rows
+// returns them, both included; some numbers may be missing.
 type scanner interface {
 	Rows(table string) (low, high int64, err error)
 	Scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error
 	Close() error
 }
 
-// openExport finds out what form the export in path has.
+// openExport opens the export at path, in whichever form it has.
 func openExport(path string) (export, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func openExport(path string) (export, error) {
 	return sqliteFile{path, db}, nil
 }
 
-// sqliteFile is an SQLite export. Its database is open until its columns are known.
+// sqliteFile is an SQLite export. Its database is open until columns returns.
 type sqliteFile struct {
 	path string
 	db   *sqlite.DB
@@ -66,7 +66,7 @@ func (f sqliteFile) columns() (map[string][]string, error) {
 func (f sqliteFile) open() (scanner, error) {
 	db, err := f.db.Another()
 	if err != nil {
-		return nil, err // and no scanner that is not nil
+		return nil, err // a nil interface, not a nil *sqlite.DB
 	}
 	return db, nil
 }

@@ -8,27 +8,27 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// What the header says of each rank is counted while rows are read, by track and
-// by thread: which rank these belong to is known only when all are read.
+// What the header says about each rank is counted by track and thread while rows are
+// read: the ranks of these are known only after all rows were read.
 
-// trackFacts is what is counted of a track. Times are in ns on the report's clock.
+// trackFacts are the counts of a track. Times are ns on the report's clock.
 type trackFacts struct {
-	event.Tally       // of classes only allreduce
-	latest      int64 // start of any row that is GPU work
+	event.Tally       // classes: allreduce only
+	latest      int64 // last start of a row of GPU work
 	work        islands
 }
 
 var noTrackFacts = trackFacts{Tally: event.NoTally, latest: event.NoSpan.End}
 
-// threadFacts is what is counted of a thread.
+// threadFacts are the counts of a thread.
 type threadFacts struct {
-	event.Tally            // of calls, ranges and overheads
-	starts      event.Span // from the first start of a row to the last, ns on the report's clock
+	event.Tally            // calls, ranges and overheads
+	starts      event.Span // first and last start of a row, ns on the report's clock
 }
 
 var noThreadFacts = threadFacts{Tally: event.NoTally, starts: event.NoSpan}
 
-// grown returns s with room for number n, new entries being blank.
+// grown returns s extended to include index n; new entries are blank.
 func grown[T any](s []T, n int32, blank T) []T {
 	for int(n) >= len(s) {
 		s = append(s, blank)
@@ -36,7 +36,7 @@ func grown[T any](s []T, n int32, blank T) []T {
 	return s
 }
 
-// countGPU counts the rows of a chunk from first on, of tracks that have facts.
+// countGPU counts the rows of a chunk from first on. Their tracks must have facts.
 func (a *adder) countGPU(p *chunk, first int) {
 	kind := p.table.kind
 	eachOwner(p.owner, first, func(n int64, i, j int) {
@@ -67,7 +67,7 @@ func (a *adder) countGPU(p *chunk, first int) {
 	})
 }
 
-// eachOwner calls fn for each stretch of rows i to j of one owner, from row first on.
+// eachOwner calls fn for each stretch of rows i to j with one owner, from row first on.
 func eachOwner(owners []int64, first int, fn func(owner int64, i, j int)) {
 	for i := first; i < len(owners); {
 		j := i + 1
@@ -89,7 +89,7 @@ func extent(starts, ends []int64) (s event.Span, latest int64) {
 	return event.Span{Start: low, End: high}, latest
 }
 
-// countHost counts the rows of a chunk from first on by their threads.
+// countHost counts the rows of a chunk from first on, by thread.
 func (a *adder) countHost(p *chunk, first int) {
 	eachOwner(p.owner, first, func(n int64, i, j int) {
 		a.found.threadFacts = grown(a.found.threadFacts, int32(n), noThreadFacts)
@@ -105,26 +105,27 @@ func (a *adder) countHost(p *chunk, first int) {
 	})
 }
 
-// profilerCall is a call that stops the profiler, or starts it.
+// profilerCall is a call that stops or starts the profiler.
 type profilerCall struct {
 	thread     int32 // number
 	starts     bool
 	start, end int64 // ns on the report's clock
 }
 
-// What calls do to the profiler.
+// Effects of calls on the profiler.
 const (
 	stopsProfiler  = 1
 	startsProfiler = 2
 )
 
-// profilerCalls are the calls that nsys is told by when to record.
+// profilerCalls are the calls that tell nsys when to record.
 var profilerCalls = map[string]int8{
 	"cudaProfilerStop": stopsProfiler, "cuProfilerStop": stopsProfiler,
 	"cudaProfilerStart": startsProfiler, "cuProfilerStart": startsProfiler,
 }
 
-// findClasses finds of which tracks anything is known, and what the header says of all rows.
+// findClasses finds the tracks with GPU activity and with allreduce, and the report's
+// totals.
 func (c *census) findClasses() {
 	all := event.NoTally
 	for n := range c.trackFacts {
@@ -139,8 +140,7 @@ func (c *census) findClasses() {
 	c.info.Extent = all.Extent(0)
 }
 
-// findFacts finds what the header says of each rank, in the order of their
-// numbers.
+// findFacts finds what the header says about each rank, in the order of rank numbers.
 func (r *report) findFacts() error {
 	tallies := slices.Repeat([]event.Tally{event.NoTally}, len(r.ranks))
 	type device struct{ slot, number int32 }
@@ -174,8 +174,8 @@ func (r *report) findFacts() error {
 	return nil
 }
 
-// findReplays counts the graph replays of the rank in a slot, and finds what was
-// not recorded of it.
+// findReplays counts the graph replays of the rank in a slot, and finds the spans in
+// which nothing was recorded.
 func (r *report) findReplays(f *event.RankFacts, slot int32, of []*runs) (err error) {
 	var replays []*spill.Run
 	for _, p := range of {
@@ -188,11 +188,10 @@ func (r *report) findReplays(f *event.RankFacts, slot int32, of []*runs) (err er
 	return err
 }
 
-// unrecorded returns the spans between a call of the process in a slot that stops
-// the profiler and the next one that starts it, of those in which none of its
-// GPU rows starts.
-// A stop without a start after it ends the recording, which is no span; a second stop before
-// the next start changes nothing.
+// unrecorded returns the spans from the end of a call that stops the profiler to the
+// next call that starts it, of the process in a slot, if none of its GPU rows starts in
+// between. A stop without a later start ends the recording and makes no span. A second
+// stop before the next start changes nothing.
 func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 	var spans [][2]int64
 	stopped, since := false, int64(0)

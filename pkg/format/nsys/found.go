@@ -6,25 +6,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// found is what reading tables finds beside their rows: by one loader, and put together by
-// its report.
+// found is what reading tables yields beside rows. Each loader has one; the report adds
+// them up.
 type found struct {
 	unusable map[string]int64 // rows without usable times, by table
 	domains  map[domainKey]domainName
-	apiNames map[int64]bool // the strings that name API calls
+	apiNames map[int64]bool // strings that name API calls
 
 	untimed  int64 // whole-graph rows without times
-	zeros    int64 // rows of the GPU from 0 to 0
-	nameless int64 // calls of the system's libraries, without a name
-	noCalls  int64 // rows among the API calls that are neither calls nor stacks
-	replayed int64 // GPU rows that a graph replay ran
-	eager    int64 // kernels that none ran
+	zeros    int64 // GPU rows from time 0 to 0
+	nameless int64 // OS library calls without a name
+	noCalls  int64 // rows in the API call table that are neither calls nor stacks
+	replayed int64 // GPU rows run by a graph replay
+	eager    int64 // kernels not run by one
 	work     work
 
 	trackFacts  []trackFacts            // by number of the track
 	threadFacts []threadFacts           // by number of the thread
-	profiler    []profilerCall          // of a report in order of start
-	dropped     [][event.MaxKinds]int64 // rows about host threads that nobody wants, by number of the process
+	profiler    []profilerCall          // in the report in order of start
+	dropped     [][event.MaxKinds]int64 // unwanted rows about host threads, by number of the process
 }
 
 func newFound() found {

@@ -5,8 +5,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// pickReplays picks the whole-graph rows with times, and counts those whose
-// times were not collected.
+// pickReplays picks the whole-graph rows with times, and counts those without.
 func (p *picker) pickReplays(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
 	return p.pick(b, func(i int) bool {
@@ -43,8 +42,8 @@ func (a *adder) addKernels(p *chunk, b *block, rows []int32) {
 	a.addGPU(p, b, rows)
 }
 
-// kernel finds the name of a kernel and its class by its short, demangled and
-// mangled name.
+// kernel returns the name and class of a kernel by its short, demangled and mangled
+// name.
 func (n *namer) kernel(names triple) nameEntry {
 	t := &n.report.strings
 	key := [2]int64{t.find(names.a), t.find(names.b)}
@@ -77,8 +76,9 @@ func (a *adder) addCopies(p *chunk, b *block, rows []int32) {
 	a.addGPU(p, b, rows)
 }
 
-// memoryClass is the class of a copy by copyKind, srcKind and dstKind: what the host's memory is
-// where the other end is the device's, none for other copies and where that was not recorded.
+// memoryClass returns the class of a copy by copyKind, srcKind and dstKind: the kind of
+// host memory if the other end is the device's. It is none for other copies and if that
+// was not recorded.
 func memoryClass(kind, from, to int64) int64 {
 	switch {
 	case kind == 1 && to == 2: // to the device
@@ -111,7 +111,8 @@ func (a *adder) addSyncs(p *chunk, b *block, rows []int32) {
 	a.addGPU(p, b, rows)
 }
 
-// addGPU appends what all GPU rows have. Their classes are there already.
+// addGPU appends what all GPU rows have in common. Names and classes must be there
+// already.
 func (a *adder) addGPU(p *chunk, b *block, rows []int32) {
 	first := p.len()
 	a.addSpans(p, b, rows)
@@ -120,8 +121,8 @@ func (a *adder) addGPU(p *chunk, b *block, rows []int32) {
 	a.countGPU(p, first)
 }
 
-// addNodes appends the graph nodes of rows that were added. Most chunks have none,
-// and then no column for them.
+// addNodes appends the graph nodes of added rows. A chunk without any has no such
+// column, as is usual.
 func (a *adder) addNodes(p *chunk, b *block, rows []int32) {
 	first, some := p.len()-len(rows), len(p.node) > 0
 	if !some {
@@ -131,7 +132,7 @@ func (a *adder) addNodes(p *chunk, b *block, rows []int32) {
 	to, from, replayed := p.node[first:], b.column("graphNodeId").Int, int64(len(rows))
 	for k, i := range rows {
 		node := from[i]
-		if node == 0 { // CUPTI's word for none, or null
+		if node == 0 { // none in CUPTI, or null
 			node = none
 			replayed--
 		}

@@ -9,15 +9,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// What the operating system did with host threads is read for the filters that ask for
-// it (Options.Host): calls of the system's libraries become rows of kind os, and from the
-// points at which a thread came to a CPU and left it come its runs. Of processes that are
-// no ranks, which a rank may wait for, the runs alone are kept.
+// What the OS did with host threads is read for filters that ask for it (Options.Host).
+// OS library calls become rows of kind os. Runs are made from the points at which a
+// thread was scheduled on a CPU or left it. A rank may wait for processes that are not
+// ranks; only their runs are kept.
 
-// osCall is the class of rows of osTable that are calls; others mark starts and ends.
+// osCall is the eventClass of calls in osTable; other rows mark starts and ends.
 const osCall = 27
 
-// pickOSCalls picks the calls of threads that are known.
+// pickOSCalls picks the calls whose thread is known.
 func (p *picker) pickOSCalls(t *task, b *block) []int32 {
 	start, end, class, threads := b.column("start"), b.column("end"), b.column("eventClass"), b.column("globalTid")
 	return p.pick(b, func(i int) bool {
@@ -25,7 +25,7 @@ func (p *picker) pickOSCalls(t *task, b *block) []int32 {
 	})
 }
 
-// addOSCalls appends calls of the system's libraries.
+// addOSCalls appends OS library calls.
 func (a *adder) addOSCalls(p *chunk, b *block, rows []int32) {
 	a.addSpans(p, b, rows)
 	names := b.column("nameId")
@@ -41,9 +41,9 @@ func (a *adder) addOSCalls(p *chunk, b *block, rows []int32) {
 	}
 }
 
-// osCall finds the name and class of a call by the number of its name. What does not look
-// like the name of a call is none, so that nothing else that may stand in its place gets
-// into an output.
+// osCall returns the name and class of a call by the number of its name. A name that
+// does not look like a function's is dropped, so that nothing else that stands in its
+// place gets into an output.
 func (n *namer) osCall(id int64) nameEntry {
 	name := n.report.strings.find(id)
 	if text := n.report.strings.str(name); name != noString && isCallName(text) {
@@ -52,7 +52,7 @@ func (n *namer) osCall(id int64) nameEntry {
 	return nameEntry{noString, int64(event.Other)}
 }
 
-// maxCallName is how long the name of a call of the system's libraries may be.
+// maxCallName is the most bytes of the name of an OS library call.
 const maxCallName = 64
 
 // isCallName reports whether a text may be the name of a function.
@@ -68,14 +68,14 @@ func isCallName(text string) bool {
 	return true
 }
 
-// pickSwitches picks the points at which a known thread came to a CPU or left it.
+// pickSwitches picks the points at which a known thread got a CPU or left it.
 func (p *picker) pickSwitches(_ *task, b *block) []int32 {
 	start, in, threads := b.column("start"), b.column("isSchedIn"), b.column("globalTid")
 	return p.pick(b, func(i int) bool { return !in.Null[i] && !threads.Null[i] && isSpan(start, start, i) })
 }
 
-// addSwitches appends such points: both times are the point's, the class is 1 where the
-// thread came and 0 where it left.
+// addSwitches appends such points. Start and end are equal; the class is 1 if the
+// thread got the CPU, 0 if it left.
 func (a *adder) addSwitches(p *chunk, b *block, rows []int32) {
 	in, cpus := b.column("isSchedIn"), b.column("cpu")
 	p.start, p.end = appendRows(p.start, b.column("start"), rows), appendRows(p.end, b.column("start"), rows)
@@ -91,9 +91,10 @@ func (a *adder) addSwitches(p *chunk, b *block, rows []int32) {
 	}
 }
 
-// addHost makes runs of the switches of all processes, and leaves out what else is of those
-// that are no ranks. It counts the rows about host threads of each rank, with those that nobody
-// wants. A report without ranks keeps all: it has nothing else to be asked about.
+// addHost makes runs from the switches of all processes, and drops the other host rows
+// of processes that are not ranks. It counts the rows about host threads of each rank,
+// including unwanted ones. A report without ranks keeps all rows: there is nothing else
+// to ask it about.
 func (r *report) addHost() error {
 	ranks := slices.ContainsFunc(r.slots, func(slot int32) bool { return slot != noSlot })
 	err := together(len(r.runs), func(n int) error {
@@ -107,7 +108,7 @@ func (r *report) addHost() error {
 		return r.explain(err)
 	}
 	for n := range r.runs {
-		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of nobody
+		f, counts := &event.RankFacts{}, [event.MaxKinds]int64{} // of no rank
 		if slot := r.slots[n]; slot != noSlot {
 			f, counts = &r.info.RankFacts[slot], r.dropped[n]
 		}
@@ -139,7 +140,7 @@ func (r *report) addHost() error {
 	return nil
 }
 
-// hostColumns are the columns that rows about host threads have.
+// hostColumns returns the columns that rows about host threads need.
 func (r *report) hostColumns() (columns event.Set) {
 	if r.count(event.Run) > 0 {
 		columns |= event.HostCols
@@ -150,27 +151,28 @@ func (r *report) hostColumns() (columns event.Set) {
 	return columns
 }
 
-// switched is the last point at which a thread came to a CPU or left it.
+// switched is the last point at which a thread got a CPU or left it.
 type switched struct {
 	at, cpu    int64
-	known, ran bool // there is one; the thread came
+	known, ran bool // there is such a point; the thread got the CPU
 }
 
-// runMaker makes rows of kind run of the switches of a process.
+// runMaker makes rows of kind run from the switches of a process.
 type runMaker struct {
 	*sorter
 	process   int32
-	low, high int64 // ns on the report's clock, of all rows of ranks
-	limit     int   // rows of a run
+	low, high int64 // span of all rows of ranks, ns on the report's clock
+	limit     int   // most rows of a spill run
 	threads   []switched
 }
 
-// addRuns makes runs of the switches of a process. Before a first leave a thread is on
-// its CPU from the first row of any rank on, and after a last arrival until the last one.
-// Of the other stretches before a first point, and of those between two points of one
-// direction, nobody knows whether the thread ran: they have no CPU.
+// addRuns makes runs from the switches of a process. If the first point of a thread is
+// a leave, the thread was on that CPU since the first row of any rank; after a last
+// arrival it is there until the end of the last row. It is unknown whether a thread ran
+// before a first arrival, or between two points in the same direction: rows for these
+// have no CPU.
 func (r *report) addRuns(process int32, p *runs) error {
-	if len(p.switches) == 0 || r.info.NoSwitches == event.SwitchesDeduced { // which are not from the scheduler
+	if len(p.switches) == 0 || r.info.NoSwitches == event.SwitchesDeduced { // these do not come from the scheduler
 		return nil
 	}
 	m, err := spill.NewMerge(r.store, p.switches, r.limits.fanIn/maxLoaders)
@@ -209,7 +211,7 @@ func (k *runMaker) add(thread int64, now switched) error {
 	case !last.known && now.ran:
 		return k.run(thread, k.low, now.at, none)
 	case !last.known:
-		return k.run(thread, min(k.low, now.at-1), now.at, now.cpu) // never empty, so that it is known to be off after it
+		return k.run(thread, min(k.low, now.at-1), now.at, now.cpu) // never empty, so that the thread is known to be off the CPU afterwards
 	case last.ran == now.ran:
 		return k.run(thread, last.at, now.at, none)
 	case last.ran:
@@ -218,7 +220,7 @@ func (k *runMaker) add(thread int64, now switched) error {
 	return nil
 }
 
-// run adds a row, if it is not empty.
+// run adds a row, unless it is empty.
 func (k *runMaker) run(thread, start, end, cpu int64) error {
 	if start >= end {
 		return nil
@@ -231,7 +233,7 @@ func (k *runMaker) run(thread, start, end, cpu int64) error {
 	return k.flush()
 }
 
-// end ends the runs that are under way, and adds them all to the rows of the process.
+// end ends the open runs, and adds all runs to the rows of the process.
 func (k *runMaker) end(p *runs) error {
 	for thread, last := range k.threads {
 		if last.known && last.ran {
@@ -249,8 +251,8 @@ func (k *runMaker) end(p *runs) error {
 	return nil
 }
 
-// extent is the span from the first row of any rank to the end of the last one, on the
-// report's clock.
+// extent returns the span from the start of the first row of any rank to the end of the
+// last one, in ns on the report's clock.
 func (r *report) extent() (low, high int64) {
 	low, high = maxTime, -maxTime
 	for _, p := range r.parts() {
@@ -262,11 +264,12 @@ func (r *report) extent() (low, high int64) {
 	return low, high
 }
 
-// ofCallers reports whether rows of a table are wanted, with Options.Callers, of some threads only.
+// ofCallers reports whether Options.Callers restricts the rows of a table to some
+// threads.
 func (t *table) ofCallers() bool { return t.host && t.kind != event.Run }
 
-// findCallers finds of which threads such rows are wanted, once calls of CUDA and ranges are
-// read. Threads that no such row has are none; where no thread has any, all are wanted.
+// findCallers finds the threads whose rows are then wanted, once CUDA calls and ranges
+// are read. If no thread qualifies, all are wanted.
 func (c *census) findCallers(loaders []*loader) {
 	c.callers, c.calling = make([]bool, len(c.threads)), map[thread]bool{}
 	for _, l := range loaders {
@@ -279,7 +282,8 @@ func (c *census) findCallers(loaders []*loader) {
 	c.onlyCallers = c.onlyCallers && len(c.calling) > 0
 }
 
-// asks reports whether calls of a name are those in which a thread spins (see cudaname.Asks).
+// asks reports whether calls of that name are those in which a thread spins (see
+// cudaname.Asks).
 func (n *namer) asks(name int64) bool {
 	is, known := n.asking[name]
 	if !known {
@@ -292,13 +296,13 @@ func (n *namer) asks(name int64) bool {
 	return is
 }
 
-// isCaller reports whether such rows are wanted of a thread, by its number.
+// isCaller reports whether such rows of a thread are wanted, by its number.
 func (c *census) isCaller(thread int32) bool {
 	return !c.onlyCallers || int(thread) < len(c.callers) && c.callers[thread]
 }
 
-// dropOthers leaves out those of rows, whose owners are known, that nobody wants, and counts
-// them. Calls in which a thread spins are wanted of every thread.
+// dropOthers drops and counts the unwanted rows, whose owners must be known. Calls in
+// which a thread spins are wanted for every thread.
 func (l *loader) dropOthers(kind event.Kind, b *block, rows []int32) []int32 {
 	kept := 0
 	var names []int64

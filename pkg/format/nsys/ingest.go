@@ -12,21 +12,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// capture is what the small tables of an export say of it, and of the machine.
+// capture is what the small tables of an export say about it and about the machine.
 type capture struct {
 	path    string
 	limits  limits
-	host    []event.Kind // the kinds of rows about host threads that are wanted
-	info    event.Report // what the stream's header says of the report
+	host    []event.Kind // wanted kinds of rows about host threads
+	info    event.Report // as in the stream's header
 	strings stringTable
 	machine machine
-	own     map[thread]bool // threads of the profiler
-	// origin is the UTC time that the report's time 0 stands for, if clocked.
+	own     map[thread]bool // the profiler's own threads
+	// origin is the UTC time of the report's time 0, in ns since 1970, if clocked.
 	origin  int64
 	clocked bool
 }
 
-// census is who has rows in an export, and what was found of them.
+// census is what was found in an export, and who its rows belong to.
 type census struct {
 	capture
 	found
@@ -35,51 +35,51 @@ type census struct {
 	processes []process
 
 	pause  int64 // as in Options
-	paused bool  // the GPUs of a process stop for longer
-	// onlyCallers: of the rows about host threads only those of threads that call CUDA, or have
-	// ranges of the interpreter lock, which callers tells by number once these are read, and
-	// calling as a set.
+	paused bool  // the GPUs of some process are idle for longer
+	// onlyCallers restricts rows about host threads to threads that call CUDA or have
+	// GIL ranges. Once those are read, callers has these threads by number and calling
+	// as a set.
 	onlyCallers bool
 	callers     []bool
 	calling     map[thread]bool
 }
 
-// report is an export whose rows are in a store, in order.
+// report is an export whose rows are in a store, sorted.
 type report struct {
 	census
 	store  *spill.Store
-	runs   []runs  // of each process
-	slots  []int32 // of each process in ranks, noSlot for none
+	runs   []runs  // by process
+	slots  []int32 // index in ranks by process, noSlot if it is not a rank
 	ranks  []rankID
 	stacks stackTable
-	chains map[string]*chains // by table of callchains, once stacksLoaded has returned
-	// stacksLoaded waits until stacks are read, and returns the error.
+	chains map[string]*chains // by callchain table, once stacksLoaded has returned
+	// stacksLoaded waits until stacks are read, and returns the error of reading them.
 	stacksLoaded func() error
-	// comparable: its times are on the clock of the stream.
+	// comparable: the report's times can be put on the clock of the stream.
 	comparable bool
 }
 
-// limits are what a reader may use.
+// limits are the resources that a reader may use.
 type limits struct {
 	store     int64 // bytes of rows in memory
 	strings   int64 // bytes of a string table
-	fanIn     int   // runs that are read at a time
-	chunkRows int   // rows that a sorter holds, up to chunkRows
+	fanIn     int   // runs open at a time
+	chunkRows int   // rows that a sorter holds, at most the constant chunkRows
 }
 
-// openRun is about what one run takes while it is read.
+// openRun is roughly the memory of an open run, in bytes.
 const openRun = (numColumns + 2) * 8 * spill.BlockRows
 
-// limitsOf divides memory. What is left is for sorting chunks, for batches, and
-// for those who use them.
+// limitsOf divides memory. The rest is for sorting chunks, for batches, and for their
+// users.
 func limitsOf(memory int64) limits {
 	return limits{store: memory / 4, strings: memory / 4, fanIn: max(16, int(memory/5/openRun)), chunkRows: chunkRows}
 }
 
-// load reads an export into a store: first what says of which kind and version it is, then
-// the strings, which events name by number, then the events, and last the samples of Python,
-// which are those of threads that events have. Who owns rows that name no process is decided
-// at the end, when all processes are known.
+// load reads an export into a store: its kind and version, the strings (which events
+// refer to by number), the events, and the samples of Python for the threads that
+// events have. Rows that name no process are assigned at the end, when all processes
+// are known.
 func load(path string, store *spill.Store, limits limits, opts *Options) (*report, error) {
 	e, err := openExport(path)
 	if err != nil {
@@ -128,7 +128,8 @@ func load(path string, store *spill.Store, limits limits, opts *Options) (*repor
 	return r, nil
 }
 
-// checkExport says what a file is, by its tables, that is no export.
+// checkExport returns an error if the tables are not those of an export, saying what
+// the file is.
 func checkExport(path string, columns map[string][]string) error {
 	switch {
 	case isNvprof(columns):
@@ -140,18 +141,18 @@ func checkExport(path string, columns map[string][]string) error {
 	return nil
 }
 
-// maxLoaders bounds the tasks that are done at a time, each of which takes some 2 MB.
+// maxLoaders bounds the number of concurrent tasks, each of which takes about 2 MB.
 const maxLoaders = 16
 
-// loadEvents reads the tables of events, as many chunks at a time as there are
-// processors: those about host threads last, when it is known of which threads they are wanted.
+// loadEvents reads the tables of events with as many loaders as there are processors.
+// Tables about host threads are last, when the threads whose rows are wanted are known.
 func (r *report) loadEvents(e export, s scanner, columns map[string][]string, progress func(int64)) error {
 	tasks, err := r.tasks(s, columns)
 	if err != nil {
 		return err
 	}
 	shared := &interner{report: r, tracks: map[track]int32{}, threads: map[thread]int32{}, processes: map[process]int32{}}
-	shared.process(0) // which is unnamed
+	shared.process(0) // number 0 is unnamed
 	loaders := make([]*loader, min(runtime.GOMAXPROCS(0), maxLoaders, max(len(tasks), 1)))
 	for w := range loaders {
 		loaders[w] = newLoader(r, shared, columns)
@@ -171,7 +172,7 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	r.findCallers(loaders)
 	r.stacksLoaded = sync.OnceValue(func() error { return r.loadStacks(e, columns) })
 	if n := len(tasks); n > 0 && tasks[n-1].table.stacks != "" {
-		all.first = func() { _ = r.stacksLoaded() } // which those tell who read what takes stacks
+		all.first = func() { _ = r.stacksLoaded() } // tasks that need stacks return the error
 	}
 	all.tasks = tasks
 	if err := all.run(loaders, e); err != nil {
@@ -181,19 +182,19 @@ func (r *report) loadEvents(e export, s scanner, columns map[string][]string, pr
 	return nil
 }
 
-// queue hands out tasks, until one has failed.
+// queue hands out tasks until one has failed.
 type queue struct {
-	first    func() // that a loader does ahead of its tasks while others do theirs, nil for none
+	first    func() // run by one loader before its tasks, while others work; may be nil
 	tasks    []task
 	taken    atomic.Int64
 	failed   atomic.Bool
 	rows     atomic.Int64
-	done     int64            // tasks of the runs before
-	progress func(rows int64) // nil where nobody wants to know
+	done     int64            // tasks of earlier runs
+	progress func(rows int64) // may be nil
 }
 
-// run has loaders do all tasks that are left. Of several errors it returns that of the first
-// loader.
+// run has the loaders do all remaining tasks. If several fail, it returns the error of
+// the first of these loaders.
 func (q *queue) run(loaders []*loader, e export) error {
 	q.taken.Store(q.done)
 	errs := make([]error, len(loaders))
@@ -213,7 +214,7 @@ func (q *queue) run(loaders []*loader, e export) error {
 	return cmp.Or(errs...)
 }
 
-// next returns the next task, nil where there is none.
+// next returns the next task, nil if there is none.
 func (q *queue) next() *task {
 	i := int(q.taken.Add(1)) - 1
 	if i >= len(q.tasks) || q.failed.Load() {
@@ -226,7 +227,7 @@ func (q *queue) next() *task {
 	return t
 }
 
-// tasks cuts the tables of events into tasks.
+// tasks divides the tables of events into tasks.
 func (c *census) tasks(s scanner, columns map[string][]string) ([]task, error) {
 	var tasks []task
 	for i := range eventTables {
@@ -247,7 +248,7 @@ func (c *census) tasks(s scanner, columns map[string][]string) ([]task, error) {
 			return nil, problem(c.path, "row ids of "+t.name+" out of range", "repeat 'nsys export'")
 		}
 		size := int64(taskRows)
-		for (high-low)/size > maxTasks { // row ids with wide gaps between them
+		for (high-low)/size > maxTasks { // row ids have wide gaps
 			size *= 2
 		}
 		for ; low <= high; low += size {

@@ -8,7 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// joinLaunches gives each track the API calls of its process, by correlation.
+// joinLaunches gives each track an index of the API calls of its process, by
+// correlation.
 func (r *report) joinLaunches() error {
 	calls := map[process][]*spill.Run{}
 	for n := range r.runs {
@@ -36,25 +37,24 @@ func (r *report) joinLaunches() error {
 	return err
 }
 
-// together calls fn with 0 to n-1, as many at a time as there are processors, and
-// returns the error of the lowest.
+// together calls fn with 0 to n-1, as many calls at a time as there are processors, and
+// returns the error of the lowest number.
 func together(n int, fn func(k int) error) error {
 	return event.Beside(n, min(runtime.GOMAXPROCS(0), maxLoaders), fn)
 }
 
-// call is an API call that launched a GPU row: times in ns on the report's clock
-// and the number of its thread.
+// call is an API call that launched a GPU row: times in ns on the report's clock and
+// the number of its thread.
 type call struct{ start, end, thread int64 }
 
-// launch finds the API call that launched a row of the track: of several with
-// its correlation the one that starts first. Rows of a track follow one another
-// in about the order of their launches, so the search starts where the last one
-// ended.
+// launch finds the API call that launched a row of the track: the first to start of
+// those with the row's correlation. Rows of a track are in about the order of their
+// launches, so the search starts where the last one ended.
 func (t *track) launch(correlation int64) (c call, ok bool, err error) {
 	if t.calls == nil || correlation == none {
 		return call{}, false, nil
 	}
-	if correlation == t.lastID { // as all rows of a graph replay
+	if correlation == t.lastID { // like all rows of a graph replay
 		return t.lastCall, t.lastOK, nil
 	}
 	rows, i, ok, err := t.calls.Find(correlation, &t.recent)
@@ -68,8 +68,8 @@ func (t *track) launch(correlation int64) (c call, ok bool, err error) {
 	return t.lastCall, ok, nil
 }
 
-// setLaunches sets what those of rows i to j, kernels that are the rows of the batch from at
-// on, have of the calls that launched them whose class asks for it.
+// setLaunches sets the launch columns for those of rows i to j that are of the wanted
+// class. The rows are kernels; they go to the batch from its next row on.
 func (e *emitter) setLaunches(rows spill.Rows, i, j int) error {
 	for k, class := range rows[colClass][i:j] {
 		if event.Class(class) != e.launched {
@@ -83,8 +83,8 @@ func (e *emitter) setLaunches(rows spill.Rows, i, j int) error {
 	return nil
 }
 
-// setLaunch sets what rows from to to of the batch, of one track, have of the call that
-// launched them.
+// setLaunch sets the launch columns of rows from to to of the batch. All are of one
+// track and launch.
 func (e *emitter) setLaunch(t *track, correlation int64, from, to int) error {
 	if e.columns&launchColumns == 0 {
 		return nil
@@ -106,5 +106,5 @@ func (e *emitter) setLaunch(t *track, correlation int64, from, to int) error {
 	return nil
 }
 
-// launchColumns are those of the call that launched a row.
+// launchColumns describe the call that launched a row.
 const launchColumns event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread

@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// loader reads chunks of tables, one goroutine each. What it counts and finds is
-// put together with that of the others when all are done.
+// loader reads chunks of tables; each goroutine has one. When all are done, their
+// counts and finds are added up.
 type loader struct {
 	found
 	picker
@@ -17,13 +17,13 @@ type loader struct {
 
 	report  *report
 	shared  *interner
-	columns map[string][]string // of the export's tables
-	scanner scanner             // nil before its first task
+	columns map[string][]string // of the export, by table
+	scanner scanner             // nil before the first task
 
 	tracks, threads cache[ownerEntry]
-	owners          []ownerEntry // of the first of those that are added next
-	parts           [][]int32    // their places among these, by number of the process
-	in              []int32      // the processes that have some
+	owners          []ownerEntry // of the rows that are added next
+	parts           [][]int32    // indexes in owners, by number of the process
+	in              []int32      // the processes that have any
 }
 
 // picker says which rows of a block become events, and counts the others.
@@ -36,8 +36,8 @@ type picker struct {
 // adder appends rows that become events to the chunk of their process.
 type adder struct{ namer }
 
-// newLoader returns a loader of tables with these columns, for one goroutine; shared is what
-// all loaders of the report have in common.
+// newLoader returns a loader for one goroutine. columns are those of the export's
+// tables; shared is common to all loaders of the report.
 func newLoader(r *report, shared *interner, columns map[string][]string) *loader {
 	l := &loader{found: newFound(), report: r, shared: shared, columns: columns, sorter: newSorter(r.store)}
 	l.picker = picker{report: r, found: &l.found}
@@ -45,8 +45,8 @@ func newLoader(r *report, shared *interner, columns map[string][]string) *loader
 	return l
 }
 
-// run reads tasks until there is none left. The loader has a scanner of its own from its first
-// task on, which whoever made it closes.
+// run reads tasks until there are none left. It opens a scanner for its first task; the
+// caller must call close.
 func (l *loader) run(e export, next func() *task) (err error) {
 	for t := next(); t != nil; t = next() {
 		if l.scanner == nil {
@@ -96,7 +96,7 @@ func (l *loader) read(s scanner, t *task) error {
 	return l.flush()
 }
 
-// add adds rows of a block to the chunks of their processes.
+// add adds the given rows of a block to the chunks of their processes.
 func (l *loader) add(table *table, b *block, rows []int32) {
 	l.owners = slices.Grow(l.owners[:0], len(rows))[:len(rows)]
 	if table.gpu {
@@ -132,7 +132,7 @@ func (l *loader) add(table *table, b *block, rows []int32) {
 	l.in, l.rows = l.in[:0], l.rows+len(rows)
 }
 
-// flush writes the rows that are not yet written.
+// flush writes the rows that are not written yet.
 func (l *loader) flush() error {
 	if l.err != nil {
 		return l.err
@@ -140,11 +140,12 @@ func (l *loader) flush() error {
 	return l.sorter.flush()
 }
 
-// maxTime bounds the times that are believed: 73 years, so that sums and
-// differences of two cannot overflow.
+// maxTime bounds the times that are accepted: 73 years, in ns, so that sums and
+// differences of two times cannot overflow.
 const maxTime = int64(1) << 61
 
-// pick picks the rows of a block that fit.
+// pick picks the rows of a block for which fits returns true. The result is valid until
+// its next call.
 func (p *picker) pick(b *block, fits func(i int) bool) []int32 {
 	p.picked = p.picked[:0]
 	for i := range b.n {
@@ -155,7 +156,7 @@ func (p *picker) pick(b *block, fits func(i int) bool) []int32 {
 	return p.picked
 }
 
-// usable reports whether a row has times that make sense, and counts it if not.
+// usable reports whether the times of a row are valid, and counts the row if not.
 func (p *picker) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	if !isSpan(start, end, i) {
 		p.found.unusable[t.table.name]++
@@ -164,7 +165,7 @@ func (p *picker) usable(t *task, start, end *sqlite.Vector, i int) bool {
 	return true
 }
 
-// isSpan reports whether a row has times that make sense.
+// isSpan reports whether the times of a row are valid.
 func isSpan(start, end *sqlite.Vector, i int) bool {
 	s, e := start.Int[i], end.Int[i]
 	return !start.Null[i] && !end.Null[i] && e >= s && s >= -maxTime && e <= maxTime
@@ -186,7 +187,7 @@ func (p *picker) pickTimed(t *task, b *block) []int32 {
 	})
 }
 
-// every is the numbers of all rows of a block.
+// every holds the numbers of all rows of a block.
 var every = func() (all [sqlite.BlockRows]int32) {
 	for i := range all {
 		all[i] = int32(i)
@@ -194,11 +195,12 @@ var every = func() (all [sqlite.BlockRows]int32) {
 	return all
 }()
 
-// areSpans reports whether all rows have times that make sense, none is before 0, and none both 0.
-// (Each limit is tried, as the difference of times that are beyond them can overflow.)
+// areSpans reports whether the times of all rows are valid, not negative, and not both
+// 0. (Each time is compared with the limit by itself: the difference of times beyond it
+// can overflow.)
 func areSpans(starts, ends []int64) bool {
 	ends = ends[:len(starts)]
-	wrong := int64(0) // less than 0 where one of them is
+	wrong := int64(0) // negative once a row fails
 	for i, s := range starts {
 		e := ends[i]
 		wrong |= (e - s) | (maxTime - s) | (maxTime - e) | ((s | e) - 1)

@@ -46,41 +46,40 @@ import (
 
 // Options are the settings of Open.
 type Options struct {
-	// Progress, where not nil, is told the file that is being read and how many
-	// of its rows have been, from several goroutines.
+	// Progress, if not nil, is called with the file that is being read and the number
+	// of its rows read so far, from several goroutines.
 	Progress func(path string, rows int64)
-	// Separate takes reports as those of different machines or runs that may
-	// lie apart in time, or hold processes that look the same.
+	// Separate treats reports as being of different machines or runs: they may lie
+	// apart in time, and processes may look the same.
 	Separate bool
-	// Host are the kinds of rows about host threads that are wanted, of event.OS,
-	// event.Run, event.Sample and event.Backtrace: no others are read.
+	// Host are the wanted kinds of rows about host threads: event.OS, event.Run,
+	// event.Sample and event.Backtrace. No others are read.
 	Host []event.Kind
-	// Callers leaves out the rows of these kinds, other than event.Run, of threads that in
-	// their report neither call CUDA nor have ranges of the interpreter lock: no GPU waits
-	// for what such a thread does. The header counts them nevertheless.
+	// Callers leaves out rows of these kinds, except event.Run, of threads that neither
+	// call CUDA nor have GIL ranges in their report: no GPU waits for such a thread.
+	// The header still counts them.
 	Callers bool
-	// Columns returns the columns that are wanted of what has this header, 0 for all.
-	// nil: all.
+	// Columns returns the wanted columns of a stream with this header, 0 for all. nil:
+	// all.
 	Columns func(*event.Header) event.Set
-	// Launched returns the class of the kernels whose launching calls are wanted, false where
-	// those of all GPU rows are. nil: of all.
+	// Launched returns the class of the kernels whose launch calls are wanted, false if
+	// those of all GPU rows are. nil: all.
 	Launched func(*event.Header) (event.Class, bool)
-	// HostClasses returns the classes of API calls and NVTX ranges that are wanted of what has
-	// this header, false for all: rows of others are left out. The header counts them
-	// nevertheless. nil: all.
+	// HostClasses returns the wanted classes of API calls and NVTX ranges, false for
+	// all. Rows of other classes are left out, but the header counts them. nil: all.
 	HostClasses func(*event.Header) (event.ClassSet, bool)
-	// Pause is for how long, in ns, no GPU of a process works before what its host does is of
-	// interest: of a report with longer pauses rows of kind event.OS and event.Run are read, and
-	// HostClasses leaves none out. 0: never.
+	// Pause is how long, in ns, the GPUs of a process must be idle for all of its
+	// host's activity to matter. Of a report with longer pauses, rows of kinds event.OS
+	// and event.Run are read, and HostClasses leaves out none. 0: never.
 	Pause int64
-	// Memory is how many bytes the process may take at most, 0 for spill.DefaultBudget.
+	// Memory is how many bytes the process may use at most, 0 for spill.DefaultBudget.
 	// What does not fit goes to a temporary file.
 	Memory int64
 
-	limits *limits // of tests
+	limits *limits // set by tests
 }
 
-// Reader reads the events of one or several reports. It is an event.Source.
+// Reader reads the events of one or more reports. It is an event.Source.
 type Reader struct {
 	opts     Options
 	limits   limits
@@ -89,11 +88,11 @@ type Reader struct {
 	reports  []*report
 	paths    []string
 	parts    []parts    // by number of the rank
-	stacks   [][]int32  // of each report: codes in the header by the report's numbers
-	emitters []*emitter // of each report, nil after its last row
+	stacks   [][]int32  // by report: codes in the header, by the report's numbers
+	emitters []*emitter // by report, nil after its last row
 
-	// live are those who write rows, and left how many of them have not ended: all writes
-	// those of all units, where they are not read in parts.
+	// live are the producers, and left is how many of them have not ended. all writes
+	// the rows of all units, if they are not read in parts.
 	live []*producer
 	left atomic.Int32
 	all  *producer
@@ -105,8 +104,8 @@ type filled struct {
 	report int
 }
 
-// Open reads reports and numbers their ranks over all of them. Their clocks
-// are brought together by the session starts that they state.
+// Open reads reports and numbers their ranks across all of them. It aligns their clocks
+// by the session starts that they state.
 func Open(paths []string, opts Options) (*Reader, error) {
 	r := &Reader{opts: opts, paths: paths}
 	if r.limits = limitsOf(cmp.Or(opts.Memory, spill.DefaultBudget)); opts.limits != nil {
@@ -124,8 +123,8 @@ func Open(paths []string, opts Options) (*Reader, error) {
 func (r *Reader) open() error {
 	r.header.Stage, r.header.Columns = event.Readers["nsys"], event.BaseCols
 	domains := map[string]bool{}
-	var first *report // what the others are aligned with
-	var loose []bool  // whose clock cannot be compared
+	var first *report // the others are aligned with it
+	var loose []bool  // by report: its clock cannot be compared
 	for i, path := range r.paths {
 		rep, err := load(path, r.store, r.limits, &r.opts)
 		if err != nil {
@@ -176,15 +175,14 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// alwaysColumns are those that rows have whether they are wanted or not.
+// alwaysColumns are those that rows have whether wanted or not.
 const alwaysColumns event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank | 1<<event.ColDevice |
 	1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
 
-// Paths are the files of the reports, in the order of the header's.
+// Paths returns the files of the reports, in the order of the header.
 func (r *Reader) Paths() []string { return r.paths }
 
-// align sets the offset that brings the report's times to the clock of the
-// first one.
+// align sets the offset that moves the report's times to the clock of the first one.
 func (r *report) align(first *report) {
 	switch {
 	case !r.clocked:

@@ -24,15 +24,14 @@ type domainKey struct {
 	id      int64
 }
 
-// domainName is what a process called a domain, and the first row id of the task that
-// found it: the first name holds.
+// domainName is the name that a process gave a domain, and the first row id of the task
+// that found it: the first name wins.
 type domainName struct {
 	row  int64
 	name string
 }
 
-// pickRanges picks the NVTX rows that are ranges, and records the names of
-// domains.
+// pickRanges picks the NVTX rows that are ranges, and records the names of domains.
 func (p *picker) pickRanges(t *task, b *block) []int32 {
 	start, end := b.column("start"), b.column("end")
 	kinds, threads, domains := b.column("eventType"), b.column("globalTid"), b.column("domainId")
@@ -52,7 +51,7 @@ func (p *picker) pickRanges(t *task, b *block) []int32 {
 				p.found.domains[key] = domainName{t.low, marker.Homeless(string(clean(text)))}
 			}
 		case pushPopRange, startEndRange, textRangeA, textRangeB:
-			// Without an end it was still open when the collection ended.
+			// Without an end, the range was open when the collection ended.
 			return !end.Null[i] && p.usable(t, start, end, i)
 		}
 		return false
@@ -80,8 +79,8 @@ func (a *adder) addRanges(p *chunk, b *block, rows []int32) {
 	a.countHost(p, first)
 }
 
-// rangeOf is rangeName for a row whose name has a number and that has no text of its own,
-// the zero value where no string has that number.
+// rangeOf is rangeName for a row that names its text by number and has no literal text.
+// It returns the zero value if no string has that number.
 func (n *namer) rangeOf(b *block, i int32, id int64) nameEntry {
 	entry, known := n.named.at(triple{a: id})
 	if !known {
@@ -93,7 +92,7 @@ func (n *namer) rangeOf(b *block, i int32, id int64) nameEntry {
 	return *entry
 }
 
-// rangeName finds the name of an NVTX row and its class.
+// rangeName returns the name and class of an NVTX row.
 func (n *namer) rangeName(b *block, i int32) nameEntry {
 	name, text := rangeText(&n.report.strings, b, i)
 	if name == noString {
@@ -113,11 +112,11 @@ func (n *namer) rangeName(b *block, i int32) nameEntry {
 	return nameEntry{name, n.rangeClass[name]}
 }
 
-// rangeText finds the text of an NVTX row: its number in the string table, or
-// where it has none the text itself.
+// rangeText returns the text of an NVTX row: its number in the string table, or else
+// noString and the text itself.
 func rangeText(t *stringTable, b *block, i int32) (name int64, text []byte) {
 	literals := b.column("text")
-	text = literals.Text(int(i)) // exports of before 2020.3 have "" where others have null
+	text = literals.Text(int(i)) // exports before 2020.3 have "" instead of null
 	if name := t.find(orNone(b.column("textId"), i)); name != noString && len(text) == 0 {
 		return name, nil
 	}
@@ -131,7 +130,7 @@ func rangeText(t *stringTable, b *block, i int32) (name int64, text []byte) {
 	return noString, []byte(message(form))
 }
 
-// message takes the message out of the JSON form of an NVTX text.
+// message returns the message in the JSON form of an NVTX text, "" if there is none.
 func message(text []byte) string {
 	var fields map[string]any
 	if json.Unmarshal(text, &fields) != nil {
@@ -145,11 +144,11 @@ func message(text []byte) string {
 	return ""
 }
 
-// maxRepeated is the length of a text up to which it is kept once where rows near
-// each other repeat it.
+// maxRepeated is the longest text, in bytes, that is stored once when nearby rows
+// repeat it.
 const maxRepeated = 1 << 10
 
-// keep puts a text into the store.
+// keep stores a text and returns its name and class.
 func (n *namer) keep(text []byte) nameEntry {
 	if text = text[:min(len(text), maxText)]; len(text) == 0 {
 		return nameEntry{noString, int64(event.ClassCode(marker.ClassNVTX("")))}

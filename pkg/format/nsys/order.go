@@ -2,8 +2,7 @@ package nsys
 
 import "github.com/hostbound/hostbound/pkg/trace/spill"
 
-// bySlot returns the runs of the processes in each slot, those without a rank
-// last.
+// bySlot returns the runs of the processes in each slot, those without a rank last.
 func (r *report) bySlot() [][]*runs {
 	slots := make([][]*runs, len(r.ranks)+1)
 	for n := range r.runs {
@@ -16,8 +15,8 @@ func (r *report) bySlot() [][]*runs {
 	return slots
 }
 
-// merge merges the rows of a slot: by their start, of equal starts the longer
-// first, of those that are equal by tables and within these as they are there.
+// merge merges the rows of a slot: by start, then the longer first, then by table and
+// by order within the table.
 func (r *report) merge(of []*runs, fanIn int) (*spill.Merge, error) {
 	m, err := spill.NewMerge(r.store, events(of), fanIn)
 	if err != nil {
@@ -26,7 +25,7 @@ func (r *report) merge(of []*runs, fanIn int) (*spill.Merge, error) {
 	return m, nil
 }
 
-// events returns the runs of the rows of some processes.
+// events returns the runs of the rows of the given processes.
 func events(of []*runs) (all []*spill.Run) {
 	for _, p := range of {
 		all = append(all, p.events...)

@@ -7,9 +7,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// checkTogether makes sure that reports which share no rank are of one run: the
-// spans of their GPU work overlap, if not with one another then with those of
-// reports between them. Those whose clocks cannot be compared are not looked at.
+// checkTogether returns an error unless reports that share no rank are of one run: the
+// spans of their GPU work must overlap, directly or by way of other reports. Reports
+// whose clocks cannot be compared are ignored.
 func (r *Reader) checkTogether(loose []bool) error {
 	var first []int
 	for i := range r.header.Reports {
@@ -40,8 +40,8 @@ func (r *Reader) checkTogether(loose []bool) error {
 	return nil
 }
 
-// connected returns those of some reports that are linked with the first one, if not directly
-// then by way of others of them.
+// connected returns the reports that are linked with the first one, directly or by way
+// of others.
 func connected(first int, of []int, linked func(i, k int) bool) []int {
 	all := []int{first}
 	for n := 0; n < len(all); n++ {
@@ -54,7 +54,8 @@ func connected(first int, of []int, linked func(i, k int) bool) []int {
 	return all
 }
 
-// sharesRank reports whether two reports have a rank in common: they are parts of it.
+// sharesRank reports whether two reports have a rank in common and thus hold parts of
+// it.
 func (r *Reader) sharesRank(i, k int) bool {
 	return slices.ContainsFunc(r.header.Reports[i].Ranks, func(rank int32) bool { return slices.Contains(r.header.Reports[k].Ranks, rank) })
 }

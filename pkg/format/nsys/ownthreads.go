@@ -2,15 +2,15 @@ package nsys
 
 import "regexp"
 
-// threadTable names threads. What users call theirs may be a command line, with whatever
-// secrets are in that: names serve here to leave threads out, and go no further.
+// threadTable names threads. A user's name for one may be a command line with secrets
+// in it. Names only serve to leave threads out, and go no further.
 const threadTable = "ThreadNames"
 
-// ownThread matches the names of the profiler's own threads, which Linux cuts to 15 bytes.
-// They run for no reason of the program's.
+// ownThread matches the names of the profiler's own threads, which Linux cuts to 15
+// bytes.
 var ownThread = regexp.MustCompile(`^(\[NSys|\*\d[A-Z]|CUPTI worker t)`)
 
-// readOwnThreads reads which threads are the profiler's own.
+// readOwnThreads finds the profiler's own threads.
 func (c *capture) readOwnThreads(s scanner, columns map[string][]string) error {
 	return scanAll(s, columns, threadTable, ints("nameId", "globalTid"), func(b *block) error {
 		names, ids := b.column("nameId"), b.column("globalTid")
@@ -27,9 +27,9 @@ func (c *capture) readOwnThreads(s scanner, columns map[string][]string) error {
 	})
 }
 
-// isOwn reports whether a thread, by its number, is the profiler's own.
+// isOwn reports whether a thread is the profiler's own, by its number.
 func (c *census) isOwn(number int64) bool {
-	if len(c.own) == 0 { // Fast path: nobody is named.
+	if len(c.own) == 0 { // Fast path: the export names no such thread.
 		return false
 	}
 	t := c.threads[number]

@@ -16,7 +16,7 @@ type parquetDir struct {
 	files map[string]string // by table
 }
 
-// openParquetDir finds the files of the tables that are read; others are no concern of it.
+// openParquetDir finds the files of the tables that are read and ignores all others.
 func openParquetDir(path string) (*parquetDir, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -35,8 +35,7 @@ func openParquetDir(path string) (*parquetDir, error) {
 	return d, nil
 }
 
-// columns finds the columns of each table. An empty file stands for a table
-// without rows.
+// columns returns the columns of each table. An empty file is a table without rows.
 func (d *parquetDir) columns() (map[string][]string, error) {
 	tables := map[string][]string{}
 	for table := range d.files {
@@ -65,13 +64,13 @@ func (d *parquetDir) file(table string) (*parquet.File, error) {
 	return f, nil
 }
 
-// damaged is an error in the file of a table, with what to do about it.
+// damaged returns the error of a table's file, with advice.
 func (d *parquetDir) damaged(table string, err error) error {
 	return problem(filepath.Join(d.path, table+".parquet"), strings.TrimPrefix(err.Error(), d.files[table]+": "),
 		"copy the directory again or repeat 'nsys export --type parquetdir'")
 }
 
-// parquetScanner keeps the file of the table that it read last.
+// parquetScanner keeps the file of the last table open.
 type parquetScanner struct {
 	dir   *parquetDir
 	table string
@@ -87,7 +86,7 @@ func (s *parquetScanner) Close() (err error) {
 	return err
 }
 
-// use opens the file of a table, unless it is the one that is open.
+// use opens the file of a table, unless it is open already.
 func (s *parquetScanner) use(table string) error {
 	if s.file != nil && s.table == table {
 		return nil
@@ -98,8 +97,8 @@ func (s *parquetScanner) use(table string) error {
 	return err
 }
 
-// Rows returns the range of the rows of a table, which have no ids but are numbered from 0;
-// low > high where there are none.
+// Rows returns the range of rows of a table, both ends included. They have no ids and
+// are numbered from 0; low > high if there are none.
 func (s *parquetScanner) Rows(table string) (int64, int64, error) {
 	if err := s.use(table); err != nil {
 		return 0, -1, err
@@ -107,8 +106,9 @@ func (s *parquetScanner) Rows(table string) (int64, int64, error) {
 	return 0, s.file.Rows() - 1, nil
 }
 
-// Scan is sqlite.DB.Scan for Parquet: rows low to high, both included, in blocks that belong
-// to the scan. An error of fn is returned as it is, any other names the file.
+// Scan is sqlite.DB.Scan for Parquet: rows low to high, both included, in blocks that
+// are valid during the call of fn. An error of fn is returned as it is; any other error
+// names the file.
 func (s *parquetScanner) Scan(table string, columns []sqlite.Column, low, high int64, fn func(*sqlite.Block) error) error {
 	if err := s.use(table); err != nil {
 		return err
@@ -138,8 +138,8 @@ func (s *parquetScanner) Scan(table string, columns []sqlite.Column, low, high i
 	return err
 }
 
-// convert makes v show the rows of a Parquet column; as in SQLite, a value of
-// another type than wanted is null.
+// convert makes v hold n rows of a Parquet column. As in SQLite, a value of another
+// type than wanted is null.
 func convert(v *sqlite.Vector, want sqlite.Type, from *parquet.Vector, have parquet.Type, n int) {
 	fits := have.IsInt() && want == sqlite.Int || have.IsText() && want == sqlite.Text
 	for i := range n {

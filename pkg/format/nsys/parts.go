@@ -9,39 +9,38 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Reports of one run may hold the same process, one after the other: nsys writes
-// one for each range of the profiler with --capture-range-end=repeat. They are
-// parts of one rank then, in the order of their times, and what lies between two
-// was not recorded. A process is known again by its pid, the number of its lowest
-// device, and GPUs that are not known to be others, where the clocks of the two
-// reports can be compared. (The time since the machine was started would tell
-// hosts apart, too, but most exports lack it.)
+// Several reports of a run may hold the same process, one after the other: with
+// --capture-range-end=repeat nsys writes a report per range of the profiler. They are
+// parts of one rank then, ordered by time, and the time between two parts was not
+// recorded. If the clocks of two reports can be compared, a process is recognised by
+// its pid, the number of its lowest device, and GPUs that are not known to differ. (The
+// time since boot would also distinguish hosts, but most exports lack it.)
 
-// part is what one report has of a rank.
+// part is one report's share of a rank.
 type part struct {
-	report int // by the order in which reports were given
+	report int // index in the order in which reports were given
 	slot   int
 	path   string
-	// first is the start of the first GPU row, firstRow and lastRow are those of
-	// the first and the last row of any kind, all on the clock of the stream.
+	// first is the start of the first GPU row, firstRow and lastRow those of the first
+	// and last row of any kind, in ns on the clock of the stream.
 	first, firstRow, lastRow int64
 }
 
-// parts are what the reports so far have of one rank.
+// parts are the shares that the reports so far have of one rank.
 type parts struct {
 	number int32
 	id     rankID
-	gpus   []string // of the first report that has it
-	list   []part   // in order of time
+	gpus   []string // of the first report with the rank
+	list   []part   // ordered by time
 }
 
-// assign numbers the ranks of report n: those that reports before it have parts
-// of are known again, the others follow.
+// assign numbers the ranks of report n. Ranks that earlier reports have parts of keep
+// their numbers; new ones follow.
 func (r *Reader) assign(n int, rep *report, path string) error {
 	type key struct {
 		pid, device int64
 	}
-	known := map[key][]int{} // the parts of reports before this one
+	known := map[key][]int{} // the parts in earlier reports
 	for k, s := range r.parts {
 		id := key{s.id.process.pid(), s.id.device}
 		known[id] = append(known[id], k)
@@ -69,15 +68,15 @@ func (r *Reader) assign(n int, rep *report, path string) error {
 	return nil
 }
 
-// continues reports whether the rank of report n with the process and device of s is a part
-// of it. Without clocks nobody knows which comes first.
+// continues reports whether a rank of report n with the same process and device is a
+// part of s. Without comparable clocks it is not, since the order is unknown.
 func (r *report) continues(s *parts, n int) bool {
-	have := r.machine.uuids // by which GPUs are known to be others, where there are any
+	have := r.machine.uuids // GPUs of the two are known to differ only if both reports have UUIDs
 	same := len(have) == 0 || len(s.gpus) == 0 || slices.ContainsFunc(have, func(id string) bool { return slices.Contains(s.gpus, id) })
 	return r.clocked && r.comparable && same && !slices.ContainsFunc(s.list, func(p part) bool { return p.report == n })
 }
 
-// add adds a part where it belongs in time.
+// add inserts a part in order of time.
 func (s *parts) add(p part) error {
 	at := 0
 	for _, o := range s.list {
@@ -99,7 +98,7 @@ func (s *parts) add(p part) error {
 	return nil
 }
 
-// parts says when the rows of each rank start, on the clock of the stream.
+// parts returns when the rows of each rank start, on the clock of the stream.
 func (r *report) parts() []part {
 	gpu, host := make([]event.Span, len(r.ranks)), make([]event.Span, len(r.ranks))
 	for slot := range r.ranks {
@@ -123,20 +122,20 @@ func (r *report) parts() []part {
 	return all
 }
 
-// unit is the rows of one rank in one report, or its rows without a rank.
+// unit is the rows of one rank in one report, or a report's rows without a rank.
 type unit struct {
 	report int
 	slot   int
-	from   int64 // rows that start before it are left out
-	last   bool  // of the report's units
+	from   int64 // rows that start earlier are left out
+	last   bool  // it is the last unit of the report
 }
 
-// plan orders the units: rank after rank, those of a rank in the order of time,
-// and the rows of a report without a rank after all others of it. Reports that
-// share no rank come one after the other, as they were given.
+// plan orders the units: rank after rank, the parts of a rank by time, and the rows of
+// a report without a rank after all its other rows. Reports that share no rank follow
+// each other as they were given.
 func (r *Reader) plan() []unit {
 	var units []unit
-	rest := make([]int, len(r.reports)) // that no group has
+	rest := make([]int, len(r.reports)) // not in a group yet
 	for i := range rest {
 		rest[i] = i
 	}
@@ -169,9 +168,9 @@ func (r *Reader) plan() []unit {
 // longAgo is before all times.
 const longAgo = int64(math.MinInt64)
 
-// sortReports orders reports that are parts of the same ranks by time, those of
-// the first rank first, so that a data set of them is read in that order. No
-// other changes its place.
+// sortReports orders reports that hold parts of the same ranks by time, so that a data
+// set of them is read in that order; the first rank decides. All other reports keep
+// their places.
 func (r *Reader) sortReports() {
 	if !slices.ContainsFunc(r.parts, func(s parts) bool { return len(s.list) > 1 }) {
 		return
@@ -208,8 +207,8 @@ func (r *Reader) sortReports() {
 	}
 }
 
-// warnOfCut warns where rows of a later part start before the last of an earlier
-// one: they are left out.
+// warnOfCut warns if rows of a later part start before the last row of an earlier one:
+// they are left out.
 func (r *Reader) warnOfCut() {
 	for k := range r.parts {
 		list := r.parts[k].list

@@ -7,18 +7,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Where the GPUs of a process stop for long, what its host does decides whether a run goes on
-// after it (Options.Pause): then all rows about the host are read that are, and no rows of it
-// are left out. That is known when the GPU's rows are read, and before those of the system.
+// If the GPUs of a process are idle for long, what its host does then decides whether a
+// run goes on (Options.Pause). In that case all recorded rows about the host are read
+// and none are left out. This is known once GPU rows are read, and before rows of the
+// OS are.
 
-// islands are spans of GPU work of a track, in the order of the table, which are one where they
-// are no further apart than a pause.
+// islands are the spans of GPU work of a track, in table order. Spans no further apart
+// than a pause are merged.
 type islands struct {
 	spans []event.Span
-	limit int // how many there are before they are put in order
+	limit int // length at which the spans are sorted and merged
 }
 
-// add adds a row. Those that take no time are no work.
+// add adds a row. A row without a duration is no work.
 func (s *islands) add(start, end, pause int64) {
 	if end <= start {
 		return
@@ -36,10 +37,10 @@ func (s *islands) add(start, end, pause int64) {
 	s.spans = append(s.spans, event.Span{Start: start, End: end})
 }
 
-// minIslands is how many there are at least before they are put in order.
+// minIslands is the least length at which they are sorted and merged.
 const minIslands = 1024
 
-// join puts them in order, and makes those one that are no further apart than a pause.
+// join sorts the spans and merges those no further apart than a pause.
 func (s *islands) join(pause int64) {
 	slices.SortFunc(s.spans, func(a, b event.Span) int { return cmp.Compare(a.Start, b.Start) })
 	kept := s.spans[:0]
@@ -53,7 +54,7 @@ func (s *islands) join(pause int64) {
 	s.spans = kept
 }
 
-// pauses reports whether the GPUs of any process stop for longer than a pause.
+// pauses reports whether the GPUs of any process are idle for longer than a pause.
 func (c *census) pauses(loaders []*loader) bool {
 	of := map[process]*islands{}
 	for _, l := range loaders {
@@ -73,16 +74,16 @@ func (c *census) pauses(loaders []*loader) bool {
 	return false
 }
 
-// pauseKinds are the kinds of rows about the system that say what the host does in a pause.
+// pauseKinds are the kinds of OS rows that say what the host does in a pause.
 var pauseKinds = []event.Kind{event.OS, event.Run}
 
-// maybeWanted reports whether the rows of a table may be wanted: for a pause, too.
+// maybeWanted reports whether rows of a kind are wanted, or would be in case of a
+// pause.
 func (c *census) maybeWanted(kind event.Kind) bool {
 	return slices.Contains(c.host, kind) || c.pause > 0 && slices.Contains(pauseKinds, kind)
 }
 
-// settleHost decides, when the rows of the GPU are read, which of the tasks that are left are
-// done.
+// settleHost decides which of the remaining tasks are done, once GPU rows are read.
 func (c *census) settleHost(tasks []task, loaders []*loader, s scanner, columns map[string][]string) ([]task, error) {
 	if c.pause > 0 && c.pauses(loaders) {
 		c.paused = true

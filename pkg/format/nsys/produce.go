@@ -10,13 +10,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// producer writes the rows of some units, in their order, in a goroutine that runs ahead
-// of who reads them. It is an event.Source.
+// producer writes the rows of units, in order, in a goroutine that runs ahead of the
+// reader. It is an event.Source.
 type producer struct {
 	r        *Reader
 	units    []unit
-	emitters map[int]*emitter // its own, by number of the report, from its first row there on
-	fanIn    int              // runs that are read at a time
+	emitters map[int]*emitter // its own, by report number, from its first row there on
+	fanIn    int              // runs open at a time
 
 	full    chan filled
 	free    chan *event.Batch
@@ -25,11 +25,11 @@ type producer struct {
 	err     error // set before full is closed
 }
 
-// batches is the number of batches in use: one being filled, one waiting, one
-// with the caller.
+// batches is the number of batches in use: one being filled, one waiting, one with the
+// caller.
 const batches = 3
 
-// producer returns one of some units, which starts with the first batch that it is asked for.
+// producer returns a producer of units. It starts when its first batch is asked for.
 func (r *Reader) producer(units []unit, fanIn int) *producer {
 	p := &producer{r: r, units: units, emitters: map[int]*emitter{}, fanIn: fanIn, stop: make(chan struct{})}
 	r.live = append(r.live, p)
@@ -37,7 +37,7 @@ func (r *Reader) producer(units []unit, fanIn int) *producer {
 	return p
 }
 
-// newEmitter makes one of a report's rows, to be copied.
+// newEmitter makes an emitter of a report's rows, for producers to copy.
 func (r *Reader) newEmitter(report int) *emitter {
 	codes := map[string]int32{}
 	for k, name := range r.header.Domains {
@@ -62,18 +62,18 @@ func (r *Reader) Next() (*event.Batch, error) {
 	return r.all.Next()
 }
 
-// Report returns the number of the report that the rows of the last batch come
-// from: no batch has rows of two.
+// Report returns the number of the report that the last batch is from; no batch mixes
+// reports.
 func (r *Reader) Report() int { return r.all.current.report }
 
-// partMemory is what reading another rank beside one takes at most, with what finding its
-// steps holds of it.
+// partMemory is the most memory, in bytes, that reading one more rank concurrently
+// takes, including what finding its steps holds.
 const partMemory = 32 << 20
 
-// Parts returns the rows of each rank, and how many of them to read at a time: as many as
-// there are processors. (Ranks have no memory in common: two side by side take less time
-// than one whose rows go from processor to processor.) Those without a rank come last. It
-// is event.Parted's.
+// Parts returns the rows of each rank, and how many to read at a time: as many as there
+// are processors. (Ranks share no memory: two side by side are faster than one whose
+// rows move from processor to processor.) Rows without a rank are the last part. It
+// implements event.Parted.
 func (r *Reader) Parts() (parts []event.Source, beside int) {
 	memory := cmp.Or(r.opts.Memory, spill.DefaultBudget)
 	if beside = min(runtime.GOMAXPROCS(0), 1+int(memory/4/partMemory)); beside < 2 || len(r.parts) < 2 || r.all != nil {
@@ -94,17 +94,17 @@ func (r *Reader) Parts() (parts []event.Source, beside int) {
 	return parts, beside
 }
 
-// Rest returns no rows: all are in parts. It is event.Parted's.
+// Rest returns no rows: parts have them all. It implements event.Parted.
 func (r *Reader) Rest() (event.Source, error) {
 	r.all = r.producer(nil, 0)
 	return r, nil
 }
 
-// Close ends the goroutines that fill batches and gives back what the reader
-// holds. Batches are not valid any more.
+// Close ends the goroutines that fill batches and releases the reader's resources.
+// Batches are no longer valid.
 func (r *Reader) Close() {
 	for _, p := range r.live {
-		close(p.stop) // which ends its goroutine
+		close(p.stop) // ends its goroutine
 		if p.full != nil {
 			for range p.full { // until produce has closed it
 			}
@@ -135,7 +135,7 @@ func (p *producer) Next() (*event.Batch, error) {
 	}
 	next, ok := <-p.full
 	if !ok {
-		p.free, p.emitters = nil, nil // of many ranks most are done
+		p.free, p.emitters = nil, nil // with many ranks, most producers are done
 		if p.err == nil {
 			return nil, io.EOF
 		}
@@ -147,7 +147,7 @@ func (p *producer) Next() (*event.Batch, error) {
 
 var errStopped = errors.New("stopped")
 
-// produce writes the rows of all units. The last producer to end gives back the rows.
+// produce writes the rows of all units. The last producer to end releases the store.
 func (p *producer) produce() {
 	defer close(p.full)
 	defer func() {
@@ -158,7 +158,7 @@ func (p *producer) produce() {
 	var now *emitter
 	for _, u := range p.units {
 		e := p.emitters[u.report]
-		if e == nil { // its own
+		if e == nil { // a copy of its own
 			e = new(*p.r.emitters[u.report])
 			p.emitters[u.report] = e
 		}
@@ -175,7 +175,7 @@ func (p *producer) produce() {
 	}
 }
 
-// produceUnit writes the rows of a unit, into the batch under way where that is
+// produceUnit writes the rows of a unit. It goes on with the current batch if that is
 // of the same report.
 func (p *producer) produceUnit(e, now *emitter, u unit) (err error) {
 	if now != e {
@@ -199,7 +199,7 @@ func (p *producer) produceUnit(e, now *emitter, u unit) (err error) {
 	return e.emit(u.slot, u.from, p.fanIn)
 }
 
-// put hands out a batch, or keeps an empty one.
+// put hands out a batch; an empty one is reused.
 func (p *producer) put(f filled) error {
 	if f.batch.Len == 0 {
 		p.free <- f.batch
@@ -213,8 +213,8 @@ func (p *producer) put(f filled) error {
 	}
 }
 
-// blank returns a batch of rows without values, in memory that nobody reads any more. It is
-// an error that the reading was stopped meanwhile.
+// blank returns an empty batch in memory that is no longer read. It returns errStopped
+// if reading was stopped meanwhile.
 func (p *producer) blank() (*event.Batch, error) {
 	select {
 	case b := <-p.free:

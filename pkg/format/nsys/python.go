@@ -22,8 +22,7 @@ import (
 //	u64 × 2    function and file, numbers of StringIds
 //	u32 × 2    line, and what memory held there before
 //
-// Where one payload of a report is anything else, none of them is read, and a warning says
-// so.
+// If a single payload of a report differs, none of them is used, and a warning says so.
 const (
 	pythonDomain = "Python Periodic Sampling"
 	nvtxMark     = 34
@@ -41,22 +40,22 @@ type pythonSamples struct {
 	domains map[domainKey]bool
 	known   map[int64]ownerEntry // threads by globalTid
 	rows    []pythonRow
-	dropped map[int32]int64 // samples that nobody wants, by number of the process
-	marks   int             // of the domains
-	wrong   int             // of them, with another layout
+	dropped map[int32]int64 // unwanted samples, by number of the process
+	marks   int             // samples seen in the domains
+	wrong   int             // those with another layout
 }
 
-// pythonRow is a sample.
+// pythonRow is a sample: an instant in ns on the report's clock, a thread and a stack.
 type pythonRow struct {
 	start int64
 	owner ownerEntry
 	stack int32
 }
 
-// readPython reads the samples of Python functions of threads that other rows have. They are
-// NVTX events with a binary payload whose layout no document states: where a single one does
-// not fit what is known of it, none is believed, and that is said. Without such samples, or
-// where nobody asked for them, the table is not read a second time.
+// readPython reads the samples of Python functions of threads that other rows have. If
+// a single one has another layout than the known one, none is used, and a warning says
+// so. Without such samples, or if they are not wanted, the table is not read a second
+// time.
 func (r *report) readPython(s scanner, columns map[string][]string) error {
 	p := &pythonSamples{r: r, domains: map[domainKey]bool{}, known: map[int64]ownerEntry{}, dropped: map[int32]int64{}}
 	for key, d := range r.domains {
@@ -90,7 +89,7 @@ func (r *report) readPython(s scanner, columns map[string][]string) error {
 	return nil
 }
 
-// add observes the rows of a block.
+// add adds the samples among the rows of a block.
 func (p *pythonSamples) add(b *block) error {
 	start, threads, domains, kinds := b.column("start"), b.column("globalTid"), b.column("domainId"), b.column("eventType")
 	payload := b.column("binaryData")
@@ -114,7 +113,7 @@ func (p *pythonSamples) add(b *block) error {
 	return nil
 }
 
-// stack returns the stack in a payload, ok false for one of another layout.
+// stack returns the stack in a payload; ok is false if the layout is another.
 func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 	u32, u64 := binary.LittleEndian.Uint32, binary.LittleEndian.Uint64
 	if rest := len(b) - payloadHeader; rest >= sampleHeader && u64(b[16:]) == uint64(rest) {
@@ -131,14 +130,14 @@ func (p *pythonSamples) stack(b []byte) (text string, ok bool) {
 		}
 		frames = append(frames, cudaname.Python(function, file, int64(line)))
 	}
-	if len(frames) > maxStackDepth { // the leaf comes first
+	if len(frames) > maxStackDepth { // the leaf is first
 		frames = append(frames[:maxStackDepth], cutFrame)
 	}
 	slices.Reverse(frames)
 	return strings.Join(frames, ";"), len(frames) > 0
 }
 
-// text returns a string of the report by its number, "" where there is none.
+// text returns a string of the report by its number, "" if there is none.
 func (p *pythonSamples) text(id uint64) string {
 	return p.r.strings.str(p.r.strings.find(int64(min(id, math.MaxInt64))))
 }

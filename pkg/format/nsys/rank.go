@@ -8,15 +8,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// process identifies a process within a report: its global id with the thread
-// id cut off. 0 is the process of rows that do not say theirs.
+// process identifies a process within a report: its global id without the thread id. 0
+// is the process of rows that name none.
 type process uint64
 
-// processOf is the process part of a global id: all but the lowest 24 bits, which are the
-// thread's.
+// processOf returns the process part of a global id: all but the lowest 24 bits, which
+// are the thread id.
 func processOf(global int64) process { return process(uint64(global) &^ 0xffffff) }
 
-// pid is the process id, of 24 bits, as the operating system numbers it.
+// pid returns the process id of the operating system, of 24 bits.
 func (p process) pid() int64 { return int64(p >> 24 & 0xffffff) }
 
 // noSlot is the slot of processes without GPU work.
@@ -25,16 +25,17 @@ const noSlot = int32(-1)
 // track is what GPU rows of one process, device and stream have in common.
 type track struct {
 	process process
-	device  int64 // none where the export does not say or says "the host"
-	stream  int64 // none likewise
-	// active: it has kernels or whole-graph rows; allreduce: some are that.
+	device  int64 // none if the export does not say or says "the host"
+	stream  int64 // none if the export does not say, or for any stream
+	// active: the track has kernels or whole-graph rows; allreduce: some are of that
+	// class.
 	active, allreduce bool
 
-	slot     int32        // of the rank in the report's ranks, noSlot for none
-	shown    int32        // the device, or for none the lowest one of the process
-	calls    *spill.Index // of its process, nil where there are none
-	recent   spill.Hint   // where in calls the last look-up ended
-	lastID   int64        // the correlation that was looked up last, and what was found
+	slot     int32        // index of the rank in the report's ranks, noSlot if it has none
+	shown    int32        // the device, or the lowest one of the process if there is none
+	calls    *spill.Index // of its process, nil if there are none
+	recent   spill.Hint   // where the last look-up in calls ended
+	lastID   int64        // the correlation of the last look-up; its result follows
 	lastCall call
 	lastOK   bool
 }
@@ -63,8 +64,8 @@ func newTrack(key triple) track {
 // thread is a thread of the host.
 type thread struct {
 	process process
-	tid     int64 // none where the export does not say
-	slot    int32 // as that of a track
+	tid     int64 // none if the export does not say
+	slot    int32 // as in track
 }
 
 // newThread returns the thread of a globalTid.
@@ -75,7 +76,7 @@ func newThread(global int64) thread {
 	return thread{process: processOf(global), tid: global & 0xffffff, slot: noSlot}
 }
 
-// interner numbers the tracks, threads and processes that all loaders meet.
+// interner numbers the tracks, threads and processes that loaders find.
 type interner struct {
 	sync.Mutex
 	report    *report
@@ -84,10 +85,10 @@ type interner struct {
 	processes map[process]int32
 }
 
-// unnamed is the number of the process of rows that do not say theirs.
+// unnamed is the number of the process of rows that name none.
 const unnamed = int32(0)
 
-// track returns the numbers of a track and its process, which are new or not.
+// track returns the numbers of a track and its process, adding them if they are new.
 func (in *interner) track(t track) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
@@ -95,7 +96,7 @@ func (in *interner) track(t track) ownerEntry {
 	return ownerEntry{n, in.process(t.process)}
 }
 
-// thread returns the numbers of a thread and its process, which are new or not.
+// thread returns the numbers of a thread and its process, adding them if they are new.
 func (in *interner) thread(t thread) ownerEntry {
 	in.Lock()
 	defer in.Unlock()
@@ -103,10 +104,12 @@ func (in *interner) thread(t thread) ownerEntry {
 	return ownerEntry{n, in.process(t.process)}
 }
 
-// process returns the number of a process. The caller holds the lock.
+// process returns the number of a process, adding it if it is new. The caller holds the
+// lock.
 func (in *interner) process(p process) int32 { return intern(in.processes, p, &in.report.processes, p) }
 
-// intern returns the number of a key, which is new or not: then its value is appended to a list.
+// intern returns the number of a key. If the key is new, it appends its value to the
+// list.
 func intern[K comparable, V any](numbers map[K]int32, key K, list *[]V, value V) int32 {
 	n, ok := numbers[key]
 	if !ok {
@@ -116,14 +119,13 @@ func intern[K comparable, V any](numbers map[K]int32, key K, list *[]V, value V)
 	return n
 }
 
-// rankID says which process a rank is.
+// rankID identifies the process of a rank.
 type rankID struct {
 	process process
-	device  int64 // the lowest
+	device  int64 // the lowest one
 }
 
-// findRanks finds the report's ranks, and numbers them as if it were the only
-// report.
+// findRanks finds the report's ranks and numbers them as if it were the only report.
 func (r *report) findRanks() {
 	lowest := r.lowestDevices()
 	r.ranks = r.ranks[:0]
@@ -162,8 +164,8 @@ func (r *report) findRanks() {
 	r.info.AllreduceDevices = r.allreduceDevices(len(r.ranks))
 }
 
-// lowestDevices finds the processes with GPU activity and the lowest device of
-// each, 0 where none of its rows has one.
+// lowestDevices returns the lowest device of each process with GPU activity, 0 if none
+// of its rows names a device.
 func (c *census) lowestDevices() map[process]int64 {
 	lowest := map[process]int64{}
 	for _, t := range c.tracks {
@@ -185,8 +187,8 @@ func (c *census) lowestDevices() map[process]int64 {
 	return lowest
 }
 
-// allreduceDevices finds for each rank the lowest device that has allreduce
-// kernels, -1 for a rank that has none.
+// allreduceDevices returns for each rank the lowest device with allreduce kernels, -1
+// if it has none.
 func (c *census) allreduceDevices(ranks int) []int32 {
 	devices := make([]int32, ranks)
 	for i := range devices {

@@ -7,36 +7,36 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// runs are the rows of one process in one report, in order.
+// runs are the sorted rows of one process in one report.
 type runs struct {
-	events  []*spill.Run // their Tag is the place of their table in eventTables
-	calls   []*spill.Run // API calls by correlation, the first of each
-	replays []*spill.Run // by correlation, one row for all rows of a graph replay
-	// switches are the points at which threads came to a CPU and left it.
+	events  []*spill.Run // Tag is the index of the table in eventTables
+	calls   []*spill.Run // API calls by correlation, the first call of each
+	replays []*spill.Run // one row per graph replay, by correlation
+	// switches are the points at which threads got a CPU or left it.
 	switches []*spill.Run
 }
 
-// The columns of API calls by correlation, which is the Key. Then is the start
-// of the call, less than 0, so that the first call goes first.
+// The columns of API calls by correlation, which is the Key. Then is the negated start
+// of the call, so that the first call comes first.
 const (
 	callEnd = spill.Payload + iota
 	callThread
 	numCallColumns
 )
 
-// sorter divides the rows of a table by process, sorts those of each and writes them
-// as runs. It belongs to one goroutine.
+// sorter divides the rows of a table by process, sorts the rows of each process and
+// writes them as runs. It belongs to one goroutine.
 type sorter struct {
 	writer *spill.Writer
 	table  *table
-	tag    int   // of the runs: the place of the table in eventTables
-	order  int64 // of the runs that come next: the place of their rows in the export
-	// switches: the rows are not yet of kind Run, but the points that become such.
+	tag    int   // of the runs: index of the table in eventTables
+	order  int64 // of the next runs: the place of their rows in the export
+	// switches: the rows are points of which rows of kind Run will be made.
 	switches bool
 
 	processes []runs   // by number of the process
-	chunks    []*chunk // by number of the process, nil where it has no rows
-	present   []int32  // the processes that have some
+	chunks    []*chunk // by number of the process, nil if it has no rows
+	present   []int32  // the processes that have rows
 	spare     []*chunk
 	rows      int // in all chunks
 
@@ -50,10 +50,10 @@ func newSorter(s *spill.Store) *sorter {
 	return &sorter{writer: spill.NewWriter(s), callRows: make(spill.Rows, numCallColumns)}
 }
 
-// begin makes the rows that come next those of the table at a place in eventTables.
+// begin starts reading rows of the table with an index in eventTables.
 func (s *sorter) begin(tag int, order int64) { s.table, s.tag, s.order = &eventTables[tag], tag, order }
 
-// of returns the chunk for the rows of a process.
+// of returns the chunk for rows of a process.
 func (s *sorter) of(process int32) *chunk {
 	if int(process) >= len(s.chunks) {
 		s.chunks = grown(s.chunks, process, nil)
@@ -78,14 +78,14 @@ func (s *sorter) added(c *chunk) {
 	s.rows++
 }
 
-// flush writes the rows of all chunks, as a run for each process.
+// flush writes the rows of all chunks, one run per process.
 func (s *sorter) flush() error {
 	for _, p := range s.present {
 		s.processes = grown(s.processes, p, runs{})
 		c := s.chunks[p]
-		// No rows of two chunks may come together in one rank: their order within each says all then.
-		// Kernels and whole graphs make each process a rank, but for those of unnamed, which may turn
-		// out to be of another.
+		// If no rank gets rows of two chunks, the order within each chunk is enough.
+		// Rows of kernels and whole graphs make their process a rank, except those of
+		// unnamed, which may turn out to belong to another process.
 		if len(s.present) == 1 || s.table.isWork() && s.chunks[unnamed] == nil {
 			c.seq = c.seq[:0]
 		}
@@ -104,7 +104,7 @@ func (s *sorter) flush() error {
 	return nil
 }
 
-// write writes the rows of a chunk, which is not empty, as a run.
+// write writes the rows of a chunk, which must not be empty, as a run.
 func (s *sorter) write(c *chunk, to *runs) error {
 	rows := make(spill.Rows, numColumns)
 	for i, column := range c.columns() {
@@ -136,7 +136,7 @@ func (s *sorter) write(c *chunk, to *runs) error {
 	return nil
 }
 
-// writeSorted writes rows in order.
+// writeSorted sorts rows and writes them.
 func (s *sorter) writeSorted(rows spill.Rows, by *order) error {
 	if by.holds() {
 		return s.writer.Write(rows)
@@ -149,9 +149,9 @@ func (s *sorter) writeSorted(rows spill.Rows, by *order) error {
 	return s.writer.WriteAt(rows, s.places)
 }
 
-// writeCalls writes the API calls among rows by their correlation.
-// Of calls with one correlation the first to start is the one that launched; the others are
-// dropped here, within a chunk, and when runs are merged. Calls without one launch nothing.
+// writeCalls writes the API calls among rows by their correlation. Of calls with the
+// same correlation, the first to start is the launch. The others are dropped: here
+// within a chunk, and when runs are merged. Calls without a correlation launch nothing.
 func (s *sorter) writeCalls(to *runs, rows spill.Rows) error {
 	ids, start := rows[colCorrelation], rows[colStart]
 	s.places = s.places[:0]
@@ -183,8 +183,7 @@ func (s *sorter) writeCalls(to *runs, rows spill.Rows) error {
 	return err
 }
 
-// writeReplays writes the correlations of rows that graph replays ran, each
-// once.
+// writeReplays writes the correlations of rows that graph replays ran, each once.
 func (s *sorter) writeReplays(to *runs, c *chunk) error {
 	s.ids = s.ids[:0]
 	for i, node := range c.node {
@@ -206,14 +205,13 @@ func (s *sorter) writeReplays(to *runs, c *chunk) error {
 	return err
 }
 
-// order is what rows are sorted by: key, and of equal keys then, the largest first
-// where it goes down.
+// order is what rows are sorted by: key, then then, in descending order if down.
 type order struct {
 	key, then []int64
 	down      bool
 }
 
-// holds reports whether rows are in order as they are.
+// holds reports whether rows are already in order.
 func (o *order) holds() bool {
 	for i := 1; i < len(o.key); i++ {
 		if o.key[i] <= o.key[i-1] && o.less(int32(i), int32(i-1)) {
@@ -223,7 +221,7 @@ func (o *order) holds() bool {
 	return true
 }
 
-// less reports whether row a goes before row b.
+// less reports whether row a precedes row b.
 func (o *order) less(a, b int32) bool {
 	if o.key[a] != o.key[b] {
 		return o.key[a] < o.key[b]
@@ -234,10 +232,10 @@ func (o *order) less(a, b int32) bool {
 	return o.then[a] < o.then[b]
 }
 
-// sortRuns sorts places in a stable way, with other as more memory, and returns
-// both. It merges the runs that are there already: exports hold rows in order, or
-// a few sequences of rows in order, one for each thread.
-// The number of merges follows that of runs, so rows in order cost one comparison each.
+// sortRuns sorts places stably, with other as scratch memory, and returns both. It
+// merges the runs that it finds: exports hold rows in order, or a few ordered
+// sequences, one per thread. The number of merges grows with that of runs; rows in
+// order cost one comparison each.
 func sortRuns(places, other []int32, by *order) (sorted, spare []int32) {
 	bounds := []int{0}
 	for i := 1; i < len(places); i++ {
@@ -266,7 +264,7 @@ func sortRuns(places, other []int32, by *order) (sorted, spare []int32) {
 	return places, other
 }
 
-// merge merges two sorted sequences into one, of equals those of a first.
+// merge merges two sorted sequences into one; of equal elements those of a come first.
 func merge(into, a, b []int32, by *order) {
 	for len(a) > 0 && len(b) > 0 {
 		if by.less(b[0], a[0]) {

@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The tables of an export that are read, by name. FORMAT.md says what is taken
-// from which; whatever else an export holds is ignored.
+// The tables of an export that are read. FORMAT.md says what is taken from each;
+// anything else in an export is ignored.
 const (
 	nvtxTable     = "NVTX_EVENTS"
 	runtimeTable  = "CUPTI_ACTIVITY_KIND_RUNTIME"
@@ -36,29 +36,29 @@ const (
 	deviceTable     = "TARGET_INFO_CUDA_DEVICE"
 )
 
-// table declares a table of events: the columns that are read of it, and how
-// its rows become events. A table is read as soon as it stands in eventTables.
+// table declares a table of events: the columns to read, and how rows become events.
+// All tables in eventTables are read.
 type table struct {
 	name string
 	kind event.Kind // of the events
-	gpu  bool       // rows are of a device and stream; else of a thread
-	host bool       // read only for those who want rows of the kind, of threads of ranks
-	// stacks is the table of the stacks that the rows have, "" where they have none.
+	gpu  bool       // rows are of a device and stream, else of a thread
+	host bool       // read only if rows of the kind are wanted, for threads of ranks
+	// stacks is the table of the rows' stacks, "" if they have none.
 	stacks string
 
-	// required are columns of whole numbers without which the table is not
-	// read; those of optional read as null where the export lacks them, as do
-	// those of strings.
+	// required are integer columns without which the table is not read. Those of
+	// optional, also integers, and of textColumns read as null if the export lacks
+	// them.
 	required, optional, textColumns []string
 
-	// pick returns the rows of a block that become events, valid until its next
-	// call. add appends rows of one process that were picked to its chunk.
+	// pick returns the rows of a block that become events, valid until its next call.
+	// add appends picked rows of one process to their chunk.
 	pick func(l *loader, t *task, b *block) []int32
 	add  func(l *loader, p *chunk, b *block, rows []int32)
 }
 
-// The columns that say when a row began and ended, which device, stream, process
-// and launch a GPU row is of, and what a call was.
+// Columns that several tables have: when a row began and ended, what a GPU row belongs
+// to, and what a call was.
 var (
 	spanColumns = []string{"start", "end"}
 	gpuColumns  = []string{"globalPid", "deviceId", "streamId", "correlationId", "graphNodeId"}
@@ -68,7 +68,7 @@ var (
 	stackColumns  = []string{"start", "end", "globalTid", "callchainId"}
 )
 
-// eventTables declares the tables of events, in the order in which rows of equal
+// eventTables declares the tables of events, in the order in which rows with equal
 // times are written.
 var eventTables = []table{
 	{
@@ -139,41 +139,41 @@ var eventTables = []table{
 	},
 }
 
-// infoTables are the other tables that are read: names, and what the export says
-// of itself. Those who read them name their columns.
+// infoTables are the other tables that are read: names, and what the export says about
+// itself. Their readers name the columns.
 var infoTables = []string{stringsTable, exportTable, oldExportTable, captureTable, sessionTable, diagnosticTable, gpuTable, deviceTable, systemTable}
 
-// known reports whether a table is one of those that are read.
+// known reports whether a table is read.
 func known(name string) bool {
 	return slices.Contains(infoTables, name) || slices.ContainsFunc(eventTables, func(t table) bool { return t.name == name || t.stacks == name })
 }
 
-// in reports whether an export with these columns has the table, with all that
-// reading it requires.
+// in reports whether an export with these columns has the table with all required
+// columns.
 func (t *table) in(columns map[string][]string) bool {
 	return !slices.ContainsFunc(t.required, func(c string) bool { return !slices.Contains(columns[t.name], c) })
 }
 
-// isWork reports whether the rows are what makes a process a rank.
+// isWork reports whether rows of the table make their process a rank.
 func (t *table) isWork() bool { return t.kind == event.Kernel || t.kind == event.Graph }
 
-// tagOf returns the first place of a table in eventTables.
+// tagOf returns the first index of a table in eventTables.
 func tagOf(name string) int {
 	return slices.IndexFunc(eventTables, func(t table) bool { return t.name == name })
 }
 
-// columns are all columns of the table that are read.
+// columns returns all columns of the table that are read.
 func (t *table) columns() []sqlite.Column {
 	return slices.Concat(ints(t.required...), ints(t.optional...), textColumns(t.textColumns...))
 }
 
-// ints names columns of whole numbers.
+// ints returns integer columns with these names.
 func ints(names ...string) []sqlite.Column { return typed(sqlite.Int, names) }
 
-// textColumns names columns of strings.
+// textColumns returns text columns with these names.
 func textColumns(names ...string) []sqlite.Column { return typed(sqlite.Text, names) }
 
-// typed names columns of one type.
+// typed returns columns of one type with these names.
 func typed(t sqlite.Type, names []string) []sqlite.Column {
 	columns := make([]sqlite.Column, len(names))
 	for i, name := range names {
@@ -182,9 +182,8 @@ func typed(t sqlite.Type, names []string) []sqlite.Column {
 	return columns
 }
 
-// isExport reports whether any of an export's tables is there. One that is not
-// lazy has them all, and a lazy one of a recording that caught nothing has none
-// of events.
+// isExport reports whether any table of an export exists. A non-lazy export has them
+// all. A lazy one of a recording that caught nothing has no tables of events.
 func isExport(columns map[string][]string) bool {
 	for name := range columns {
 		if known(name) {
@@ -194,13 +193,13 @@ func isExport(columns map[string][]string) bool {
 	return false
 }
 
-// nvprofTables are tables that databases of nvprof have, with or without rows, and exports
-// have not.
+// nvprofTables are tables that nvprof databases have, with or without rows, and exports
+// do not.
 var nvprofTables = []string{"StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"}
 
-// isNvprof reports whether a database is one of nvprof: it has both of nvprof's tables, or one
-// of them and not that of the strings which every export has. Tables of calls, copies and
-// kernels say nothing, as nvprof makes those of the same names, too, most of them empty.
+// isNvprof reports whether a database is nvprof's: it has both of nvprofTables, or one
+// of them and no table of strings, which every export has. Tables of calls, copies and
+// kernels prove nothing: nvprof makes them under the same names, most of them empty.
 func isNvprof(columns map[string][]string) bool {
 	has := func(name string) bool { _, ok := columns[name]; return ok }
 	both := has(nvprofTables[0]) && has(nvprofTables[1])

@@ -13,19 +13,19 @@ import (
 // cudaDevice is a GPU as one process numbers it.
 type cudaDevice struct{ pid, device int64 }
 
-// machine is what an export says of the GPUs of the machine, as far as it does.
+// machine is what an export says about the GPUs of the machine, which may be
+// incomplete.
 type machine struct {
-	uuids    []string             // of all of them, which tell machines apart
-	gpus     map[cudaDevice]int64 // which of the machine's a process uses
-	gpuNodes map[int64]int32      // their NUMA nodes
+	uuids    []string             // of all GPUs; they distinguish machines
+	gpus     map[cudaDevice]int64 // the number on the machine of a process's GPU
+	gpuNodes map[int64]int32      // NUMA nodes by GPU number
 	gpuUUIDs map[int64]string
 	// deviceUUIDs are those of processes' devices, which may be parts of a GPU (MIG).
 	deviceUUIDs map[cudaDevice]string
 }
 
-// readGPUs reads the models of the report's GPUs, which GPU the devices of processes are, and
-// what distinguishes these from others, which goes into no stream. Older exports lack some of
-// it.
+// readGPUs reads the models of the GPUs, which GPU each process's device is, and UUIDs,
+// which go into no stream. Older exports lack some of this.
 func (c *capture) readGPUs(s scanner, columns map[string][]string) error {
 	m := &c.machine
 	m.gpuNodes, m.gpuUUIDs = map[int64]int32{}, map[int64]string{}
@@ -68,22 +68,22 @@ func (c *capture) readGPUs(s scanner, columns map[string][]string) error {
 	})
 }
 
-// addUUID adds what distinguishes a GPU, "" for nothing.
+// addUUID adds the UUID of a GPU, if it is not "".
 func (m *machine) addUUID(uuid string) {
 	if uuid != "" {
 		m.uuids = append(m.uuids, uuid)
 	}
 }
 
-// gpuOf identifies the GPU, or the part of one, that a process calls a device: by its UUID
-// where that is known, else by its number on the machine, which may have one only; "" where
+// gpuOf identifies the GPU, or part of a GPU, that is a process's device: by its UUID
+// if known, else by its number on the machine, which may have only one. It is "" if
 // neither is known.
 func (m *machine) gpuOf(d cudaDevice) string {
 	if uuid := m.deviceUUIDs[d]; uuid != "" {
 		return uuid
 	}
 	gpu, ok := m.gpus[d]
-	if !ok && d.device == 0 && len(m.gpuUUIDs) == 1 { // exports of before schema 3.20 do not say
+	if !ok && d.device == 0 && len(m.gpuUUIDs) == 1 { // exports before schema 3.20 do not say
 		for gpu = range m.gpuUUIDs {
 			ok = true
 		}
@@ -94,21 +94,21 @@ func (m *machine) gpuOf(d cudaDevice) string {
 	return cmp.Or(m.gpuUUIDs[gpu], localGPU+strconv.FormatInt(gpu, 10))
 }
 
-// localGPU begins what identifies a GPU in its report alone.
+// localGPU is the prefix of a GPU's identity that is valid within its report only.
 const localGPU = "#"
 
-// fewKernels: a process with fewer than one in so many of another's kernels is not worth
-// a word.
+// fewKernels: sharing a GPU is not reported if one process has less than 1/fewKernels
+// of the other's kernels.
 const fewKernels = 100
 
-// sharer is what a process did on a GPU.
+// sharer is a rank's work on a GPU.
 type sharer struct {
 	rank int32
-	work int64      // kernels and whole-graph replays of the rank
-	span event.Span // from the first of its kernels and replays to the end of the last, ns on the report's clock
+	work int64      // number of kernels and whole-graph replays
+	span event.Span // from the first kernel or replay to the end of the last, ns on the report's clock
 }
 
-// sharers returns by GPU the ranks that work on it.
+// sharers returns the ranks that work on each GPU.
 func (r *report) sharers() map[string][]sharer {
 	sharers := map[string][]sharer{}
 	for i, t := range r.tracks {
@@ -130,11 +130,11 @@ func (r *report) sharers() map[string][]sharer {
 	return sharers
 }
 
-// warnOfSharing says where processes share a GPU at the same time: what is idle time of one
-// may be the work of another. They may be of one report, or of several whose clocks can be
+// warnOfSharing warns if processes share a GPU at the same time: idle time of one may
+// be work of another. They may be in one report, or in several whose clocks can be
 // compared.
 func (r *Reader) warnOfSharing() {
-	all := map[string][]sharer{} // of the reports so far, on the clock of the stream
+	all := map[string][]sharer{} // of earlier reports, on the clock of the stream
 	for i, rep := range r.reports {
 		shared := int64(0)
 		for gpu, of := range rep.sharers() {
@@ -161,8 +161,8 @@ func (r *Reader) warnOfSharing() {
 	}
 }
 
-// share reports whether one of some ranks is at work at the same time as another of all,
-// neither with hardly any work beside the other's.
+// share reports whether a rank in some works at the same time as another rank in all,
+// and both have more than a negligible share of the kernels.
 func share(some, all []sharer) bool {
 	for _, a := range some {
 		for _, b := range all {

@@ -8,8 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Bounds of what is kept of stacks: how many are told apart and how much text they have
-// together, in all reports.
+// Bounds on the stacks that are kept: their number and their total text in bytes, over
+// all reports.
 const (
 	maxStacks    = 1 << 17
 	maxStackText = 64 << 20
@@ -18,24 +18,24 @@ const (
 // otherStack stands for stacks beyond the bounds.
 const otherStack = "(other)"
 
-// stackTable is the stacks of a report, numbered. Functions of one name may be of several
-// modules, which a text does not say: each family has a number of its own, so that what a
-// sample is does not depend on which came first.
+// stackTable numbers the stacks of a report. Functions with the same name may be in
+// different modules, which the text does not show. So each family gets its own number,
+// and the class of a sample does not depend on which stack came first.
 type stackTable struct {
 	stacks   []string
-	families []event.Class // of each
+	families []event.Class // by number
 	numbers  map[stackKey]int32
-	size     int    // of the stacks
-	used     []bool // by number: a row of a rank has it
+	size     int    // total length of the stacks
+	used     []bool // by number: a row of a rank refers to it
 }
 
-// stackKey is what makes a stack another one.
+// stackKey distinguishes stacks.
 type stackKey struct {
 	text   string
 	family event.Class
 }
 
-// number returns the number of a stack.
+// number returns the number of a stack, adding it if it is new.
 func (t *stackTable) number(text string, family event.Class) int32 {
 	if k, ok := t.numbers[stackKey{text, family}]; ok {
 		return k
@@ -53,8 +53,9 @@ func (t *stackTable) number(text string, family event.Class) int32 {
 	return k
 }
 
-// joinStacks returns the stacks that rows of several reports have, each once, in order,
-// so that equal rows make equal streams; and for each report their places by its numbers.
+// joinStacks returns the stacks that rows of the reports refer to, sorted without
+// duplicates, so that equal rows make equal streams. places maps the numbers of each
+// report to indexes in stacks.
 func joinStacks(reports []*report) (stacks []string, places [][]int32) {
 	for _, r := range reports {
 		for k, text := range r.stacks.stacks {
@@ -76,8 +77,8 @@ func joinStacks(reports []*report) (stacks []string, places [][]int32) {
 	return stacks, places
 }
 
-// mayHave reports whether rows of the table may become events: a stack of a call is one only where
-// the table of its frames has any, and most exports have no frames of any call.
+// mayHave reports whether rows of the table may become events. A backtrace needs the
+// table of its frames to have rows; most exports have none.
 func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
 	if t.kind != event.Backtrace {
 		return true, nil
@@ -89,7 +90,7 @@ func (t *table) mayHave(s scanner, columns map[string][]string) (bool, error) {
 	return low <= high, err
 }
 
-// loadStacks reads the stacks of samples and calls, as far as their rows are wanted.
+// loadStacks reads the stacks of samples and calls whose rows are wanted.
 func (r *report) loadStacks(e export, columns map[string][]string) error {
 	s, err := e.open()
 	if err != nil {
@@ -124,8 +125,8 @@ func (r *report) loadStacks(e export, columns map[string][]string) error {
 	return nil
 }
 
-// sampled returns the stacks of samples of callers: most frames of most recordings are of other
-// threads.
+// sampled returns the stacks of samples of callers. In most recordings most frames are
+// of other threads.
 func (r *report) sampled(s scanner, columns map[string][]string) (*wantedStacks, error) {
 	w, known := &wantedStacks{}, new(cache[bool])
 	err := scanAll(s, columns, sampleTable, ints("id", "globalTid"), func(b *block) error {
@@ -148,10 +149,10 @@ func (r *report) sampled(s scanner, columns map[string][]string) (*wantedStacks,
 	return w, err
 }
 
-// sampledRunning is the state of a thread that was found on a CPU.
+// sampledRunning is the thread state of a sample on a CPU.
 const sampledRunning = 1
 
-// pickSamples picks the samples of known threads on a CPU; others were made where a
+// pickSamples picks the samples of known threads on a CPU. Others were taken when a
 // thread left its CPU.
 func (p *picker) pickSamples(_ *task, b *block) []int32 {
 	start, threads, states, cycles := b.column("start"), b.column("globalTid"), b.column("threadState"), b.column("cpuCycles")
@@ -187,8 +188,8 @@ func (a *adder) addBacktraces(p *chunk, b *block, rows []int32) {
 	a.addStacks(p, b, rows, "callchainId")
 }
 
-// addStacks appends the stacks of rows and the families of these by the column that
-// holds the ids.
+// addStacks appends the stacks of rows and their families. id is the column with the
+// ids.
 func (a *adder) addStacks(p *chunk, b *block, rows []int32, id string) {
 	ids, chains := b.column(id), a.report.chains[p.table.stacks]
 	for _, i := range rows {
@@ -200,7 +201,7 @@ func (a *adder) addStacks(p *chunk, b *block, rows []int32, id string) {
 	}
 }
 
-// useStacks marks the stacks that the rows of a run have.
+// useStacks marks the stacks that the rows of a run refer to.
 func (r *report) useStacks(run *spill.Run) error {
 	m, err := spill.NewMerge(r.store, []*spill.Run{run}, r.limits.fanIn)
 	if err != nil {

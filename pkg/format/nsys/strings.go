@@ -8,25 +8,25 @@ import (
 	"unsafe"
 )
 
-// stringTable is strings by number, one after the other in one piece of memory:
-// the table StringIds. Numbers are dense in every export
-// seen; where they are not, a map leads from them to the dense ones.
+// stringTable holds the strings of the table StringIds, contiguously, by number.
+// Numbers are dense in every export seen; if they are not, index maps them to dense
+// ones.
 type stringTable struct {
 	offsets []int32
 	data    []byte
-	index   map[int64]int32 // dense numbers, nil where numbers are dense
+	index   map[int64]int32 // dense numbers, nil if numbers are dense already
 }
 
-// maxText is where a longer string ends, so that a batch of rows which all have
-// the longest one still fits into memory and into a message. Names of kernels
-// and ranges end long before.
+// maxText is the length in bytes to which strings are cut, so that a batch of rows with
+// the longest strings still fits into memory and into a message. Names of kernels and
+// ranges are far shorter.
 const maxText = 16 << 10
 
-// noString stands for a string that is not there.
+// noString stands for a missing string.
 const noString = int64(-1)
 
-// add appends the string of a number. Numbers that come in the order 0, 1, 2, …
-// stay what they are.
+// add appends the string with a number. Numbers that arrive as 0, 1, 2, … stay as they
+// are.
 func (t *stringTable) add(id int64, text []byte) {
 	n := len(t.offsets)
 	if n == 0 {
@@ -46,7 +46,8 @@ func (t *stringTable) add(id int64, text []byte) {
 	t.offsets = append(t.offsets, int32(len(t.data)))
 }
 
-// append appends a string that has no number in the export, and returns its dense one.
+// append appends a string that has no number in the export, and returns its dense
+// number.
 func (t *stringTable) append(s string) int32 {
 	if len(t.offsets) == 0 {
 		t.offsets = append(t.offsets, 0)
@@ -56,7 +57,7 @@ func (t *stringTable) append(s string) int32 {
 	return int32(len(t.offsets) - 2)
 }
 
-// clean returns a text that is not too long, in UTF-8.
+// clean returns a text as valid UTF-8 of bounded length.
 func clean(text []byte) []byte {
 	if text = text[:min(len(text), maxText)]; utf8.Valid(text) {
 		return text
@@ -67,7 +68,7 @@ func clean(text []byte) []byte {
 // len returns the number of strings.
 func (t *stringTable) len() int { return max(len(t.offsets)-1, 0) }
 
-// find returns the dense number of a string, noString where there is none.
+// find returns the dense number of a string, noString if there is none.
 func (t *stringTable) find(id int64) int64 {
 	if t.index != nil {
 		if i, ok := t.index[id]; ok {
@@ -81,7 +82,7 @@ func (t *stringTable) find(id int64) int64 {
 	return id
 }
 
-// get returns the string of a dense number, empty for noString.
+// get returns the string with a dense number, empty for noString.
 func (t *stringTable) get(i int64) []byte {
 	if i < 0 {
 		return nil
@@ -89,8 +90,8 @@ func (t *stringTable) get(i int64) []byte {
 	return t.data[t.offsets[i]:t.offsets[i+1]]
 }
 
-// str is get as a string that shares the memory of the table, which does not
-// change once it is loaded.
+// str is get as a string. It shares the memory of the table, which must not change
+// after loading.
 func (t *stringTable) str(i int64) string {
 	b := t.get(i)
 	return unsafe.String(unsafe.SliceData(b), len(b))
@@ -98,8 +99,7 @@ func (t *stringTable) str(i int64) string {
 
 var errStrings = errors.New("its names do not fit into the memory that may be used")
 
-// load reads StringIds, which is held in memory and must not have more than limit
-// bytes.
+// load reads StringIds into memory. It fails if that takes more than limit bytes.
 func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) error {
 	want := append(ints("id"), textColumns("value")...)
 	err := scanAll(s, columns, stringsTable, want, func(b *block) error {
@@ -114,7 +114,7 @@ func (t *stringTable) load(s scanner, columns map[string][]string, limit int64) 
 		}
 		return nil
 	})
-	// Without the room that it had to grow, which is a fifth of it: a report may have a text for each step.
+	// Drop the spare capacity, about a fifth: a report may have a text for each step.
 	t.data = append(make([]byte, 0, len(t.data)+maxText), t.data...)
 	return err
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Where CPUs and GPUs are is among what an export says of the machine, beside all of its
-// environment: only the rows that are named here are looked at.
+// An export lists where CPUs and GPUs are among all of the machine's environment. Only
+// the rows named here are read.
 
-// systemTable has the pairs of names and values that describe the machine.
+// systemTable has pairs of names and values that describe the machine.
 const systemTable = "TARGET_INFO_SYSTEM_ENV"
 
 // maxCPUs and maxPlace bound the numbers of CPUs, and of sockets and NUMA nodes.
@@ -17,8 +17,7 @@ const (
 	maxPlace = 1 << 10
 )
 
-// cpuInfo is the value of the pair CpuInfo. Which NUMA node a CPU is in, only exports since
-// 2026.4 say.
+// cpuInfo is the value of the pair CpuInfo. Only exports since 2026.4 have NUMA nodes.
 type cpuInfo struct {
 	Items []struct {
 		CPU    *int `json:"cpuid"`
@@ -27,12 +26,12 @@ type cpuInfo struct {
 	} `json:"items"`
 }
 
-// readTopology reads which socket and NUMA node each CPU is in.
+// readTopology reads the socket and NUMA node of each CPU.
 func (c *capture) readTopology(s scanner, columns map[string][]string) error {
 	var info cpuInfo
 	err := eachPair(s, columns, systemTable, func(name, value string) {
 		if name == "CpuInfo" && json.Unmarshal([]byte(value), &info) != nil {
-			info = cpuInfo{} // in no form that is known
+			info = cpuInfo{} // unknown format
 		}
 	})
 	if err != nil {
@@ -48,7 +47,7 @@ func (c *capture) readTopology(s scanner, columns map[string][]string) error {
 	return nil
 }
 
-// place puts the place of a CPU, nil for one that is not known, into a list by CPU.
+// place sets the place of a CPU in a list indexed by CPU; an unknown place is ignored.
 func place(list []int32, cpu int, at *int) []int32 {
 	if at == nil || *at < 0 || *at >= maxPlace {
 		return list
@@ -58,7 +57,7 @@ func place(list []int32, cpu int, at *int) []int32 {
 	return list
 }
 
-// placeGPUs says of each rank in which NUMA nodes its GPUs are, if all of them are known.
+// placeGPUs sets the NUMA nodes of each rank's GPUs, if all of them are known.
 func (r *report) placeGPUs() {
 	for slot := range r.info.RankFacts {
 		var nodes []int32

@@ -13,15 +13,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// What somebody should know before believing figures made of a report goes into
-// the header as warnings. They are sentences of ours with numbers in them and
-// never a text of the capture: that could be anything, a secret included.
+// What a user should know before trusting figures of a report goes into the header as
+// warnings. They are our sentences with numbers in them, never text from the capture,
+// which may contain secrets.
 
 func (c *capture) warn(format string, args ...any) {
 	c.info.Warnings = append(c.info.Warnings, fmt.Sprintf(format, args...))
 }
 
-// plural counts things.
+// plural returns a count with its noun.
 func plural(n int64, thing string) string {
 	switch {
 	case n == 1:
@@ -34,8 +34,8 @@ func plural(n int64, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// describe joins launches, fills in what the header says of the report's rows
-// and warns of what is missing from them.
+// describe joins launches, sets what the header says about the report's rows and warns
+// of missing rows.
 func (r *report) describe() error {
 	if err := r.joinLaunches(); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (r *report) describe() error {
 	return r.warnOfLaunches()
 }
 
-// describeCapture tells how graphs were recorded by the rows, where the capture
-// itself does not say.
+// describeCapture finds from the rows how graphs were recorded, if the capture does not
+// say.
 func (c *census) describeCapture() {
 	switch {
 	case c.info.Capture != "":
@@ -86,18 +86,18 @@ func (c *census) warnOfNoWork() {
 	}
 }
 
-// count is the number of rows of a kind that were read.
+// count returns the number of rows of a kind.
 func (c *capture) count(kind event.Kind) int64 { return c.info.Rows[event.Kinds[kind]] }
 
-// class is the number of rows of a class that were read.
+// class returns the number of rows of a class that reports count.
 func (c *capture) class(class event.Class) int64 { return c.info.Classes[event.Classes[class]] }
 
-// warnOfTimes counts the rows that are left out.
+// warnOfTimes warns of rows that are left out.
 func (c *census) warnOfTimes() {
 	for _, table := range slices.Sorted(maps.Keys(c.unusable)) {
 		c.warn("left out %s of %s: no usable times", plural(c.unusable[table], "row"), table)
 	}
-	if c.zeros > 0 { // CUPTI's word for times that it could not collect
+	if c.zeros > 0 { // CUPTI's value for times that it could not collect
 		c.warn("%s of the GPU with zero times: the trace seems to begin there, and their durations are missing", plural(c.zeros, "row"))
 	}
 	if c.nameless > 0 {
@@ -108,7 +108,7 @@ func (c *census) warnOfTimes() {
 	}
 }
 
-// warnOfGraphs tells what is not known of graph replays.
+// warnOfGraphs warns of what is unknown about graph replays.
 func (c *census) warnOfGraphs() {
 	if c.untimed > 0 {
 		c.warn("left out %s without times", plural(c.untimed, "graph replay"))
@@ -121,12 +121,12 @@ func (c *census) warnOfGraphs() {
 	}
 }
 
-// missingShare is the part of rows that may lack their counterpart, at the ends
-// of the recording, without a warning: one in so many.
+// missingShare: up to 1/missingShare of rows may lack their counterpart without a
+// warning, as happens at both ends of a recording.
 const missingShare = 100
 
-// warnOfLaunches tells of GPU work without the call that launched it, and the
-// other way round.
+// warnOfLaunches warns of GPU work without a launch call, and of launch calls without
+// GPU work.
 func (r *report) warnOfLaunches() error {
 	s, err := r.orphans()
 	if err != nil {
@@ -154,14 +154,15 @@ func (r *report) warnOfLaunches() error {
 	return nil
 }
 
-// maxSampled is about how many GPU rows orphans samples.
+// maxSampled is roughly the most GPU rows that orphans samples.
 const maxSampled = 1 << 14
 
-// sampled counts kernels and graph replays, those of them whose launching call is not there, and
-// those that start before it.
+// sampled counts kernels and graph replays (rows), those without a launch call
+// (orphans), and those that start before their launch call (early).
 type sampled struct{ rows, orphans, early int64 }
 
-// orphans samples the kernels and graph replays: all, or evenly some of very many.
+// orphans samples the kernels and graph replays: all of them, or evenly spaced ones if
+// there are many.
 func (r *report) orphans() (sum sampled, err error) {
 	slots := r.bySlot()
 	stride := 1 + int((r.count(event.Kernel)+r.count(event.Graph))/maxSampled)
@@ -173,7 +174,7 @@ func (r *report) orphans() (sum sampled, err error) {
 	return sum, err
 }
 
-// orphansOf samples one row of each stride of every block of some processes.
+// orphansOf samples every stride-th row of each block.
 func (r *report) orphansOf(of []*runs, stride int, s *sampled) error {
 	for _, run := range events(of) {
 		if !eventTables[run.Tag].isWork() {
@@ -202,10 +203,10 @@ func (r *report) orphansOf(of []*runs, stride int, s *sampled) error {
 	return nil
 }
 
-// Diagnostics of the profiler that bear on figures, by what is in their text in
-// lower case. What is passed on are our words. lost: it is said that events
-// are missing, not only that some may be; a text with a number says it of none
-// where the number is 0.
+// Diagnostics of the profiler that bear on figures, recognised by parts of their text
+// in lower case. Our own words are passed on. lost: the text says that events are
+// missing, not only that some may be. A text that ends with the number 0 reports no
+// loss.
 var diagnostics = []struct {
 	has   []string
 	lost  bool
@@ -220,8 +221,8 @@ var diagnostics = []struct {
 	{[]string{"no cuda events"}, false, "nsys collected no CUDA events of some process"},
 }
 
-// hostDiagnostics are those that bear on what is known of host threads, which few filters
-// ask: they are facts in the header, and no warnings.
+// hostDiagnostics bear on what is known about host threads. Few filters need that, so
+// they are facts in the header and not warnings.
 var hostDiagnostics = []struct {
 	has  []string
 	warn func(*event.Report)
@@ -233,7 +234,7 @@ var hostDiagnostics = []struct {
 
 const lostEvents = "nsys lost CUDA events: kernels and calls are missing, and what looks idle may have been busy"
 
-// zeroCount is the number 0 after a colon, as diagnostics end.
+// zeroCount matches the number 0 after a colon, at the end of a diagnostic.
 var zeroCount = regexp.MustCompile(`:\s*0\.?\s*$`)
 
 // applies reports whether a text, in lower case, is diagnostic k.
@@ -241,7 +242,7 @@ func applies(k int, text []byte) bool {
 	return containsAll(text, diagnostics[k].has) && !(diagnostics[k].lost && zeroCount.Match(text))
 }
 
-// containsAll reports whether a text has all of some parts, in any order.
+// containsAll reports whether a text has all parts, in any order.
 func containsAll(text []byte, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
 }
@@ -249,7 +250,7 @@ func containsAll(text []byte, parts []string) bool {
 // severeDiagnostic is the severity of an error.
 const severeDiagnostic = 3
 
-// readDiagnostics passes on what the profiler itself complained of.
+// readDiagnostics turns the profiler's own complaints into warnings and facts.
 func (c *capture) readDiagnostics(s scanner, columns map[string][]string) error {
 	said, severe := make([]bool, len(diagnostics)), 0
 	want := append(ints("severity"), textColumns("text")...)
