@@ -1,14 +1,15 @@
 package idle
 
-// maxStates, 262144: how many states of a rank's threads are kept, some 4 MB.
+// maxStates, 262144: the default of how many thread states of a rank are kept, some 4 MB.
 const maxStates = 1 << 18
 
-// Bound bounds what is kept of what the threads did; it is to be called every few
-// thousand rows. An idle gap needs all of that since its beginning, because only its
-// end tells which thread matters, and when that one's launch was made; and a GPU that
-// is yet to appear has been idle since the first slice. Where none is, what is before the gaps
-// of all GPUs is let go of. Of what is too much still so is the older half of each thread's: then
-// nobody knows what a thread did in a gap that reaches back so far ([Rank.Forgotten]).
+// Bound limits the states of threads that are kept. Call it every few thousand rows.
+//
+// Only the end of an idle gap tells which thread matters, so a gap needs all states since it
+// began. A GPU that has not appeared yet has been idle since the first slice. Once all GPUs
+// have appeared, Bound drops the states before their gaps. If there are still too many, it
+// drops the older half of each thread's: what a thread did then is unknown to a gap that
+// began earlier ([Rank.Forgotten]).
 func (r *Rank) Bound() {
 	from := r.reach()
 	r.locks.forget(from)
@@ -32,5 +33,5 @@ func (r *Rank) Bound() {
 	}
 }
 
-// Forgotten is idle time, in ns, whose causes were let go of.
+// Forgotten returns the idle time, in ns, whose cause is unknown because states were dropped.
 func (r *Rank) Forgotten() int64 { return r.forgotten }

@@ -4,28 +4,28 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// cpuRun is a stretch that a thread was on a CPU, in ns; its number is -1 where it is not
-// known whether the thread was on any.
+// cpuRun is a run of a thread on a CPU, in ns. cpu is -1 if it is unknown whether the thread
+// was on any.
 type cpuRun struct {
 	start, end int64
 	cpu        int32
 }
 
-// company is when launching threads wait for others.
+// company records when launching threads wait for others.
 type company struct {
 	ledger *ledger
-	waits  *spill.Log // by slice; nil where nobody asks
+	waits  *spill.Log // by slice; nil without Options.Waits
 }
 
-// maxCPURuns is how many runs of a thread are kept: what is before them nobody knows.
+// maxCPURuns is how many runs of a quiet thread are kept. Earlier ones are unknown.
 const maxCPURuns = 1 << 15
 
-// few is how many runs, or stacks, of a thread are kept before those that no gap reaches back
-// to are let go of.
+// few is how many runs, or stacks, of a thread are kept before those that precede all open
+// gaps are dropped.
 var few = 1 << 13 // changed by tests only
 
-// reach returns the time that the gaps of GPUs reach back to, none where one is yet to
-// appear.
+// reach returns the earliest time at which an open gap of a GPU may have begun, none before
+// the first GPU appears.
 func (r *Rank) reach() int64 {
 	if len(r.gpus) == 0 {
 		return none
@@ -37,10 +37,11 @@ func (r *Rank) reach() int64 {
 	return from
 }
 
-// keepQuiet keeps a run of a thread that is quiet.
+// keepQuiet keeps a run of a quiet thread.
 func (r *Rank) keepQuiet(h *hostThread, run cpuRun) {
 	if len(h.early) >= max(few, h.earlyRoom) {
-		// The runs that end after what gaps reach back to stay, and the one before them, at most half of maxCPURuns.
+		// Keep the runs that end after reach, and the one before them, but at most half of
+		// maxCPURuns.
 		k, from := 0, r.reach()
 		for k+1 < len(h.early) && h.early[k].end <= from && h.early[k+1].end <= from {
 			k++
@@ -52,7 +53,7 @@ func (r *Rank) keepQuiet(h *hostThread, run cpuRun) {
 	h.early = append(h.early, run)
 }
 
-// wake observes the runs of a thread that was quiet.
+// wake observes the runs of a quiet thread, which then is not quiet any more.
 func (h *hostThread) wake() {
 	for _, run := range h.early {
 		h.Advance(run.start)
@@ -61,15 +62,15 @@ func (h *hostThread) wake() {
 	h.quiet, h.early = false, nil
 }
 
-// The columns of waits.
+// The columns of company.waits.
 const (
 	waitFrom = spill.Payload + iota
 	waitTo
 	waitColumns = waitTo + 1 - spill.Payload
 )
 
-// observe observes that a GPU is idle between two times because of a thread, which waits for others or
-// does not.
+// observe records the time between from and to, in which a GPU is idle because of a thread, if
+// that thread waits for others.
 func (c *company) observe(from, to int64, why Why) {
 	if c.waits == nil || !why.ForOthers() {
 		return
@@ -82,9 +83,9 @@ func (c *company) observe(from, to int64, why Why) {
 	}
 }
 
-// EachWait calls f with each time, ns, in which a GPU is idle because a launching thread is blocked
-// until another one does something (in calls of the classes wait, io and join), where the option
-// Waits is set. Those of several GPUs may be the same.
+// EachWait calls f with each span, in ns, in which a GPU is idle because a launching thread is
+// blocked on another one (in calls of the classes wait, io and join). Spans of several GPUs may
+// overlap. Without the option Waits there are none.
 func (c *company) EachWait(f func(slice int, from, to int64)) {
 	if c.waits == nil {
 		return

@@ -6,21 +6,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/names/marker"
 )
 
-// mergeWithin is how long, in ns, after the first range of a marker another one with
-// the same number starts at most that is the same marker.
+// mergeWithin, in ns: a range with the number of an earlier one is the same marker if it
+// starts at most this much later.
 const mergeWithin = 100_000
 
-// edges tells which gaps are between steps.
+// edges decides which gaps are between steps.
 type edges struct {
 	set     *marker.Set
-	custom  bool          // set is the user's: any range may be one
-	ranges  []markerRange // the last ones, in the order of their start
-	dropped int           // how many there were before
-	near    int           // place of the last one that a launch was made after
-	longest bool          // without markers: the longest gap between two steps, else the last long one
-	rows    bool          // without markers: the rows of steps decide
-	text    []byte        // of the last range
-	stepEnd int64         // of the last step row
+	custom  bool          // set is the user's: any range may match
+	ranges  []markerRange // the last ones, in order of start
+	dropped int           // how many earlier ones were dropped
+	near    int           // index of the range found by the last search
+	longest bool          // without markers: take the longest gap between two steps, else the last long one
+	rows    bool          // without markers: step rows decide
+	text    []byte        // name of the last range
+	stepEnd int64         // end of the last step row, never before the first
 }
 
 // markerRange is a forward-step marker range.
@@ -28,25 +28,26 @@ type markerRange struct {
 	start, end int64
 	maxEnd     int64 // the latest end of this range and all before it
 	number     int64
-	id         int32 // number of the first range that is one with it
+	id         int32 // number of the first range of the same marker
 }
 
 const noNumber = -1
 
-// maxRanges is how many ranges are remembered at least, an eighth more at most: far more
-// launches than can be waiting.
+// maxRanges is how many ranges are kept at least; at most it is an eighth more. That is far
+// more than the launches that can be pending.
 const maxRanges = 16384
 
-// gpuEdge is what is known of the steps of one GPU.
+// gpuEdge is the state of one GPU with respect to steps. The candidate is the gap that will
+// be inter-step if none replaces it.
 type gpuEdge struct {
-	seen    []bool // by id of a marker: an activity launched during it was seen
-	awaited bool   // no activity was seen since the start of the open step
-	start   int64  // that start
-	length  int64  // of the candidate
+	seen    []bool // by id of a marker: whether an activity launched during it was seen
+	awaited bool   // no activity has started since the open step began
+	start   int64  // start of the open step
+	length  int64  // of the longest gap since the last step, ns
 	gap     []attribution
 }
 
-// marked reports whether markers decide.
+// marked reports whether markers decide: one has been seen.
 func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
 // marker observes a marker range, or a range that may be one of the user's.
@@ -64,7 +65,7 @@ func (e *edges) marker(start, end int64, text []byte) {
 	if n := len(e.ranges); n > 0 {
 		last := &e.ranges[n-1]
 		m.maxEnd = max(end, last.maxEnd)
-		if start-last.start <= mergeWithin { // Fast path: else its number does not matter.
+		if start-last.start <= mergeWithin { // Fast path: otherwise the number does not matter.
 			last.number, m.number = e.number(e.text), e.number(text)
 			e.merge(&m)
 		}
@@ -73,7 +74,7 @@ func (e *edges) marker(start, end int64, text []byte) {
 	e.ranges = append(e.ranges, m)
 }
 
-// merge gives a range the id of an earlier one that is one with it.
+// merge gives a range the id of an earlier range of the same marker, if there is one.
 func (e *edges) merge(m *markerRange) {
 	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && m.start-e.ranges[k].start <= mergeWithin; k-- {
 		o := &e.ranges[k]
@@ -84,7 +85,7 @@ func (e *edges) merge(m *markerRange) {
 	}
 }
 
-// number returns the number of the step that a marker is of.
+// number returns the step number in a marker's name, noNumber without one.
 func (e *edges) number(text []byte) int64 {
 	if counts, ok := e.set.Parse(string(text)); ok && counts.HasStep {
 		return counts.Step
@@ -92,15 +93,15 @@ func (e *edges) number(text []byte) int64 {
 	return noNumber
 }
 
-// first reports whether an activity is the GPU's first that was launched during its
-// marker range.
+// first reports whether an activity is the first of its GPU that was launched during a marker
+// range: the innermost around its launch.
 func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	t := a.LaunchStart
 	if len(e.ranges) == 0 || t < e.ranges[0].start {
 		return false
 	}
 	k, n := e.near, len(e.ranges)
-	if k >= n || e.ranges[k].start > t || k+1 < n && e.ranges[k+1].start <= t { // else the fast path: launches come in order
+	if k >= n || e.ranges[k].start > t || k+1 < n && e.ranges[k+1].start <= t { // not the fast path: launches mostly come in order
 		k = sort.Search(n, func(i int) bool { return e.ranges[i].start > t }) - 1
 		e.near = k
 	}
@@ -117,7 +118,7 @@ func (e *edges) first(l *gpuEdge, a *Activity) bool {
 	return false
 }
 
-// Step observes the row of a step, which stands before the rows that start in it.
+// Step observes the row of a step, which precedes the rows that start in the step.
 func (r *Rank) Step(start, end int64) {
 	e := &r.edges
 	if e.marked() || !e.rows {
@@ -131,12 +132,13 @@ func (r *Rank) Step(start, end int64) {
 	e.stepEnd = end
 }
 
-// longShare is by how much the gap before the step's first kernel is shorter than the longest
-// one since the last step, at most. Before a graph kernels prepare its input: the gap between
-// them and it is that of a call, a fifth of a short wait for the host.
+// longShare: a gap counts as long if it is at least 1/longShare of the longest since the last
+// step. Kernels that prepare a graph's input run right before the graph. The gap between them
+// and it is that of one call: a fifth of a short wait for the host.
 const longShare = 4
 
-// match observes a gap of a GPU that has just been attributed as in-step.
+// match observes a gap that has just been attributed as in-step, and makes it the candidate if
+// it lies between steps and is longer, or long enough.
 func (e *edges) match(d *GPU, from, to int64, gap []attribution, l *ledger) {
 	g := &d.edge
 	between, longer := to > e.stepEnd, to-from > g.length
@@ -152,7 +154,7 @@ func (e *edges) match(d *GPU, from, to int64, gap []attribution, l *ledger) {
 	}
 }
 
-// pass observes the first activity of a step on a GPU: the candidate is inter-step.
+// pass observes the first activity of a step on a GPU: the candidate becomes inter-step.
 func (e *gpuEdge) pass(l *ledger) {
 	for _, p := range e.gap {
 		l.move(attribution{p.at, p.code | interBit, p.ns, p.until})
@@ -162,7 +164,7 @@ func (e *gpuEdge) pass(l *ledger) {
 	e.awaited, e.length, e.gap = false, 0, e.gap[:0]
 }
 
-// move adds an attribution, which may be of a closed slice.
+// move adds an attribution to its slice, which may be closed.
 func (l *ledger) move(p attribution) {
 	if int(p.at) == len(l.slices)-1 {
 		l.now.add(p.code, p.ns)

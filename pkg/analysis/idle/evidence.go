@@ -7,20 +7,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Evidence is a stack that a host thread was in while a GPU was idle because of it: for a
-// time that is known, as the stack is that of a call, or at the instant of a sample.
+// Evidence is a stack that a host thread was in while a GPU was idle because of it. The stack
+// is that of a call, with exact times, or of a sample at one instant.
 type Evidence struct {
 	Slice  int         // as Cut returned it
 	Key    Key         // divided by why, not by who holds the interpreter lock
-	Stack  int32       // code of event.Header.Stacks, -1 where it is not known
-	Family event.Class // of the stack
+	Stack  int32       // index into event.Header.Stacks, -1 for none
+	Family event.Class // function family of the stack
 	Python bool        // the stack is one of Python functions
-	At     int64       // ns: when it began
+	At     int64       // when it began, ns
 	Ns     int64       // idle time in it; 0 for a sample
-	// From and To are, of a sample, the part of the gap in which the thread was in the
-	// state of Key, in ns.
+	// From and To, of a sample, are the part of the gap in which the thread was in the state
+	// of Key, in ns.
 	From, To int64
-	GPUs     int64 // that were idle then, for who adds them up
+	GPUs     int64 // number of idle GPUs; 0 here, the caller may count them
 
 	until int64 // the end of the gap
 }
@@ -33,31 +33,31 @@ type stackAt struct {
 	python     bool
 }
 
-// stackList is stacks of a thread, how many there may be before some are let go of, and until
-// when some may be missing that a gap reaches back to.
+// stackList holds stacks of a thread. room is how many there may be before some are dropped.
+// Before lost, stacks may be missing.
 type stackList struct {
 	at   []stackAt
 	room int
 	lost int64
 }
 
-// stacks are those that threads were found in.
+// stacks collects the stacks that threads were found in.
 type stacks struct {
 	ledger   *ledger
 	evidence []Evidence
-	drawn    []stat.Counts // by key: samples of the CPU in parts of gaps
+	drawn    []stat.Counts // by key: CPU samples in parts of gaps
 }
 
-// maxStacksAt is how many samples, and how many stacks of calls, are kept of a thread
-// while nobody knows which gaps they are in. maxCalls is how many stacks of calls are
-// looked through for one that is open.
+// maxStacksAt is how many samples, and how many stacks of calls, of a thread are kept for
+// gaps that are still open. maxCalls is how many stacks of calls are searched for an open
+// one.
 const (
 	maxStacksAt = 1 << 16
 	maxCalls    = 64
 )
 
-// Stack observes row i, a sample or the stack of a call. It means nothing without the
-// option Stacks.
+// Stack observes row i, a sample or the stack of a call. Without the option Stacks samples are
+// ignored, and without Why stacks of calls, too.
 func (r *Rank) Stack(b *event.Batch, i int) {
 	id, ok := b.Thread.Get(i)
 	if !ok || !r.opt.Stacks && (!r.opt.Why || b.Kind.Values[i] != event.Backtrace) {
@@ -84,8 +84,7 @@ func (r *Rank) Stack(b *event.Batch, i int) {
 	}
 }
 
-// keep keeps the stacks that a gap which began at a time may reach back to, but not more than
-// half of maxStacksAt.
+// keep drops the stacks that end before from, and all but the last maxStacksAt/2.
 func (l *stackList) keep(from int64) {
 	kept := l.at[:0]
 	for i, s := range l.at {
@@ -100,8 +99,8 @@ func (l *stackList) keep(from int64) {
 	l.at, l.room = kept, min(2*len(kept), maxStacksAt)
 }
 
-// collect finds the stacks of a thread during a part of a gap, in which it was in the state of a
-// key, of this cause and why.
+// collect collects the stacks of a thread in the part of a gap between from and to. The thread
+// was then in the state of key, whose cause and why are given.
 func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
 	if !st.ledger.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
 		return
@@ -109,7 +108,7 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 	if why.InCall() || cause >= Launch && cause <= API {
 		h.eachCalled(from, to, func(from, to int64, s *stackAt) { st.inStack(from, to, s, key, g) })
 	}
-	from = max(from, min(h.samples.lost, to)) // what samples showed before is not known, and no pause of the sampler
+	from = max(from, min(h.samples.lost, to)) // earlier samples were dropped, which is no pause of the sampler
 	k, drawn := sort.Search(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
 	for ; k < len(h.samples.at) && h.samples.at[k].start < to; k++ {
 		s := &h.samples.at[k]
@@ -133,8 +132,8 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 	}
 }
 
-// Drawn returns how many samples of the CPU were drawn of the parts of gaps with a key that
-// is divided by why.
+// Drawn returns how many CPU samples the parts of gaps with a key have. The key must be
+// divided by why.
 func (st *stacks) Drawn(key Key) stat.Counts {
 	if int(key) >= len(st.drawn) {
 		return stat.Counts{}
@@ -142,8 +141,8 @@ func (st *stacks) Drawn(key Key) stat.Counts {
 	return st.drawn[key]
 }
 
-// eachCalled calls f with the stacks of calls, in the order of time: at each instant that of the
-// call that began last.
+// eachCalled calls f with the stacks of calls between from and to, in order of time. At each
+// instant, it is the stack of the open call that began last.
 func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackAt)) {
 	k := sort.Search(len(h.called.at), func(i int) bool { return h.called.at[i].start > from })
 	first := max(0, k-maxCalls)
@@ -169,7 +168,7 @@ func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackA
 	}
 }
 
-// inStack adds the time between from and to, slice by slice.
+// inStack adds the time in a stack between from and to, slice by slice.
 func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 	for k := st.ledger.sliceAt(from); from < to; k++ {
 		_, end := st.ledger.Bounds(k)
@@ -181,8 +180,8 @@ func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 	}
 }
 
-// EachEvidence calls f with the stacks that were found, for windows that end at a time, in
-// the order of gaps.
+// EachEvidence calls f with the stacks found in gaps that end before windowEnd, in the order
+// of gaps. f may change the Evidence.
 func (st *stacks) EachEvidence(windowEnd int64, f func(*Evidence)) {
 	for i := range st.evidence {
 		if e := &st.evidence[i]; e.until < windowEnd {

@@ -9,12 +9,12 @@ import (
 // GPU is a device of the rank.
 type GPU struct {
 	Device int32 // CUDA device number
-	End    int64 // busy up to here
+	End    int64 // latest end of an activity, ns
 	Idle   int64 // idle time between its activities so far, in ns
-	// GapStart and GapEnd are its last idle gap.
+	// GapStart and GapEnd are the bounds of its last idle gap, ns.
 	GapStart, GapEnd int64
 
-	replay int64 // correlation of the graph replay that the latest end belongs to, none where it does not
+	replay int64 // correlation of the graph replay that End belongs to, none for no replay
 	edge   gpuEdge
 }
 
@@ -22,30 +22,31 @@ type GPU struct {
 type Activity struct {
 	Start, End   int64      // ns
 	Device       int32      // CUDA device number
-	Name         int32      // of Sites.Names
+	Name         int32      // number in Sites.Names
 	Kind         event.Kind // kernel, graph, memcpy or memset
 	Replayed     bool       // a graph replay ran it, or it is one
-	Correlation  int64      // NoTime where there is none
+	Correlation  int64      // NoTime for none
 	LaunchStart  int64      // NoTime where there is no launching call
 	LaunchEnd    int64      // 0 where there is no launching call
-	LaunchThread int64      // NoTime where it is not known
+	LaunchThread int64      // NoTime if unknown
 }
 
 // NoTime stands for what is null in an [Activity].
 const NoTime = none
 
-// reader reads rows of the GPU.
+// reader reads rows of GPUs.
 type reader struct {
-	busy  uint32 // the bits of the kinds that are GPU activity
+	busy  uint32 // bit set of the kinds that are GPU activity
 	names *Names
 }
 
-// IsActivity reports whether row i, of the GPU, keeps it busy.
+// IsActivity reports whether row i, a row of a GPU, keeps it busy. Rows without a length do
+// not.
 func (r *reader) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
 
-// Read reads row i, of the GPU, into a.
+// Read reads row i, a row of a GPU, into a.
 func (r *reader) Read(b *event.Batch, i int, a *Activity) {
 	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
 	a.Name = r.names.Of(&b.Name, i)
@@ -64,8 +65,8 @@ func (r *reader) Read(b *event.Batch, i int, a *Activity) {
 	}
 }
 
-// Activity observes an activity, which starts no earlier than the rows before, and
-// returns its GPU.
+// Activity observes an activity, which must not start before an earlier row, and returns its
+// GPU.
 func (r *Rank) Activity(a *Activity) *GPU {
 	d := r.gpu
 	if d == nil || d.Device != a.Device {
@@ -88,7 +89,7 @@ func (r *Rank) Activity(a *Activity) *GPU {
 	return d
 }
 
-// findGPU returns that of a device, which may be a new one.
+// findGPU returns the GPU of a device, which may be new.
 func (r *Rank) findGPU(device int32) *GPU {
 	for _, d := range r.gpus {
 		if d.Device == device {
@@ -103,8 +104,8 @@ func (r *Rank) findGPU(device int32) *GPU {
 	return d
 }
 
-// endGap observes the end of an idle gap; first reports whether a is the first activity
-// of a step on the GPU.
+// endGap attributes the idle gap that a ends; first says whether a is the first activity of a
+// step on the GPU.
 func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	from := max(d.End, r.origin)
 	if d.End > none {
@@ -120,17 +121,16 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	d.GapStart, d.GapEnd = from, a.Start
 }
 
-// Part is a part of a gap.
+// Part is a part of an idle gap.
 type Part struct {
 	Key Key   // its cause, with its site
 	Ns  int64 // 1 or more
 }
 
-// EndedGap reports whether the last activity ended an idle gap of its GPU: the last one.
+// EndedGap reports whether the last activity ended an idle gap of its GPU.
 func (r *Rank) EndedGap() bool { return r.ended }
 
-// LastGap goes through what the last idle gap was attributed to, in order; a key may come
-// several times.
+// LastGap iterates over the parts of the last idle gap. A key may occur several times.
 func (r *Rank) LastGap() iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		for i := range r.gap {
@@ -162,7 +162,7 @@ func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
 	}
 }
 
-// gapOf is what all parts of a gap have in common.
+// gapOf is what all parts of a gap have in common: its end, and whether it is inter-step.
 type gapOf struct {
 	until int64
 	inter bool
@@ -170,10 +170,9 @@ type gapOf struct {
 
 type span struct{ start, end int64 }
 
-// attributeHost credits a span with what a thread did then, run by run of its states. What is
-// not known of the thread is credited to no state but to r.unknown: time before its first
-// row, after its last one, and all of it where no launching call was recorded. So the parts
-// add up to the span whatever is missing.
+// attributeHost attributes a span to what a thread did then, state by state. Time in which the
+// thread's state is unknown goes to r.unknown: before its first kept state, or all of it
+// without a thread. So the parts always add up to the span.
 func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {
@@ -215,8 +214,8 @@ func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 	r.credit(from, to, r.unknown, g)
 }
 
-// credit credits a key with the time between from and to, a part of a gap, in the
-// slices that it lies in.
+// credit adds the time between from and to, a part of a gap, to a key in the slices that it
+// lies in.
 func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 	if to <= from {
 		return
@@ -239,8 +238,8 @@ func (r *Rank) credit(from, to int64, key Key, g gapOf) {
 	}
 }
 
-// Pause observes that nothing was recorded between two times: no gap reaches over that.
-// What is idle before is tail.
+// Pause observes that nothing was recorded between from and to. No gap spans a pause, and idle
+// time before it is tail.
 func (r *Rank) Pause(from, to int64) {
 	r.pauses = append(r.pauses, span{from, to})
 	for _, d := range r.gpus {
@@ -255,7 +254,7 @@ func (r *Rank) pauseGPU(d *GPU, s span) {
 	d.End, d.replay = max(d.End, s.end), none
 }
 
-// endGPU credits the end of a GPU's activity up to a time.
+// endGPU adds the idle time from the last activity of a GPU up to a time, as tail.
 func (r *Rank) endGPU(d *GPU, to int64) {
 	from := max(d.End, r.origin)
 	for k := len(r.slices) - 1; k >= 0; k-- {

@@ -6,36 +6,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// hold is a stretch in which a thread holds the interpreter lock.
+// hold is a span in which a thread holds the interpreter lock, in ns.
 type hold struct {
 	start, end int64
 	by         *hostThread
 }
 
-// locks are the holds of the interpreter lock.
+// locks keeps the holds of the interpreter lock.
 type locks struct {
-	holds []hold // in the order of their start
-	held  bool   // there are any
+	holds []hold // in order of start
+	held  bool   // a hold was recorded
 }
 
-// maxHolds is how many holds of a rank are kept: where a gap began before them nobody
-// knows who held the lock. maxOverlap is how many of them are looked through for one that
-// is open: there is one lock.
+// maxHolds is how many holds of a rank are kept. Before them the holder is unknown. maxOverlap
+// is how many of them are searched for an open one: there is only one lock.
 const (
 	maxHolds   = 1 << 16
 	maxOverlap = 16
 )
 
-// Free reports whether a key is time in which a thread that is ready to run waits for the
-// interpreter lock, and nobody is recorded to hold it where holders are.
+// Free reports whether, in the time of a key, a thread that is ready to run waits for the
+// interpreter lock though no thread holds it. It is false unless holders were recorded.
 func (r *Rank) Free(k Key) bool {
 	h, ok := r.sites.Holder(k)
 	_, why := r.sites.Undivided(k)
 	return ok && r.locks.held && h.Thread == NoTime && why == Descheduled
 }
 
-// creditState credits the time between from and to to the state of a thread, and where
-// that waits for the interpreter lock, to who holds it.
+// creditState adds the time between from and to to the key of a thread's state. If the thread
+// waits for the interpreter lock, the time is divided by who holds it.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
 	if r.company.observe(from, to, why); !r.opt.Why || cause != GIL {
 		r.creditStacks(from, to, waiting, key, why, g)
@@ -65,8 +64,9 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 	}
 }
 
-// creditStacks credits the time between from and to, that in stacks which wait for the
-// interpreter lock as of a holder whom nobody knows. Where ranges say who holds the lock they are believed.
+// creditStacks adds the time between from and to to a key. Time in stacks that wait for the
+// interpreter lock counts as a wait for an unknown holder (inStack), unless ranges tell who
+// holds the lock.
 func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g gapOf) {
 	if r.opt.Why && !r.locks.held && len(h.called.at) > 0 && why.MayWait() {
 		h.eachCalled(from, to, func(start, end int64, s *stackAt) {
@@ -80,8 +80,8 @@ func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g g
 	r.credit(from, to, key, g)
 }
 
-// holder returns who holds the lock at a time, nil where nobody knows, and until when, at
-// most limit. Of several it is the one who took it last.
+// holder returns the thread that holds the lock at time t, nil if unknown, and until when that
+// lasts, at most limit. Of several holders, it returns the one that took the lock last.
 func (l *locks) holder(t, limit int64, waiting *hostThread) (by *hostThread, until int64) {
 	k := sort.Search(len(l.holds), func(i int) bool { return l.holds[i].start > t })
 	if k < len(l.holds) {
@@ -95,8 +95,7 @@ func (l *locks) holder(t, limit int64, waiting *hostThread) (by *hostThread, unt
 	return nil, limit
 }
 
-// forget drops the holds that end before a time that no gap reaches back to, and the oldest where
-// there are too many.
+// forget drops the holds that end by from, and the oldest, once there are maxHolds of them.
 func (l *locks) forget(from int64) {
 	if len(l.holds) < maxHolds {
 		return

@@ -2,13 +2,13 @@ package idle
 
 // hosts are the threads of the rank's process.
 type hosts struct {
-	divide    func(State, Why) State // nil where nobody asks why they do not go on
-	calls     bool                   // of the system's libraries were recorded
+	divide    func(State, Why) State // nil without Options.Why
+	calls     bool                   // OS calls were recorded
 	threads   []*hostThread
 	byID      map[int64]*hostThread
-	last      *hostThread // of the last host row
-	before    *hostThread // the last other one
-	launching []int64     // at the end: the ids of those that launched
+	last      *hostThread // thread of the last host row
+	before    *hostThread // the previous other thread
+	launching []int64     // after Close: ids of the threads that launched
 }
 
 // hostThread is a thread of the rank's process.
@@ -17,20 +17,20 @@ type hostThread struct {
 	id       int64
 	number   int32
 	launches bool
-	forgot   bool // some of what it did was let go of
+	forgot   bool // some of its states were dropped
 
-	// While it is quiet nothing is known of it but its runs, early: what it did is found out
-	// when somebody asks. Most threads only ever run.
+	// A quiet thread has no rows but runs, kept in early until its states are needed. Most
+	// threads never need them.
 	quiet     bool
 	early     []cpuRun
-	earlyRoom int // how many of them there may be before some are let go of
+	earlyRoom int // how many runs early may hold before some are dropped
 
-	samples stackList // in the order of their start, as called
+	samples stackList // in order of start, as called
 	called  stackList // stacks of calls
 }
 
-// hostThread returns the thread with the given number, of which a row starts at t that is
-// not of kind run.
+// hostThread returns the thread with the given id, for a row that starts at t and is not of
+// kind run.
 func (s *hosts) hostThread(id, t int64) *hostThread {
 	h := s.threadOf(id, t, false)
 	if h.quiet {
@@ -39,13 +39,13 @@ func (s *hosts) hostThread(id, t int64) *hostThread {
 	return h
 }
 
-// threadOf returns the thread with the given number, of which a row starts at t; a new one
-// may be quiet.
+// threadOf returns the thread with the given id, for a row that starts at t. quiet says
+// whether a new thread is quiet.
 func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	if s.last != nil && s.last.id == id {
 		return s.last
 	}
-	if h := s.before; h != nil && h.id == id { // Fast path: rows of two threads come by turns.
+	if h := s.before; h != nil && h.id == id { // Fast path: rows of two threads often alternate.
 		s.last, s.before = h, s.last
 		return h
 	}
@@ -62,10 +62,10 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	return h
 }
 
-// Launching are the ids of the threads that have launched GPU work, at the end.
+// Launching returns the ids of the threads that launched GPU work, nil before Close.
 func (s *hosts) Launching() []int64 { return s.launching }
 
-// numStates is how many states of the rank's threads are kept.
+// numStates returns how many states of the rank's threads are kept.
 func (s *hosts) numStates() (n int) {
 	for _, h := range s.threads {
 		n += h.Len()

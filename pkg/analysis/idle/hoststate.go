@@ -1,7 +1,6 @@
-// Hoststate says what the operating system was doing with a host thread: whether
-// it was on a CPU, in which call of the system's libraries, and whether the profiler, a full
-// queue of the GPU or the loading of code held it up. It answers why, where thread.go
-// answers in what.
+// Hoststate tells why a host thread was stalled: whether it was on a CPU, in which OS runtime
+// call, and whether the profiler, a full GPU queue or the loading of code held it up. What it
+// was in, a CUDA call or a range, is for thread.go.
 //
 // # Why
 //
@@ -11,26 +10,26 @@
 //	queue_full     a launch waits because the GPU's queue is full
 //	load           code is compiled or loaded
 //	blocked:CLASS  off the CPU, inside a call of that class; the innermost
-//	blocked:cuda   off the CPU, inside a CUDA call and no call of the system
+//	blocked:cuda   off the CPU, inside a CUDA call and no OS call
 //	descheduled    off the CPU, in neither
 //	os:NAME        on a CPU, inside the call NAME
 //	spin           on a CPU, inside a CUDA call that waits for the GPU
 //	running        on a CPU
 //	in:CLASS       whether it is on a CPU is not known; inside a call of that class
-//	unknown        nothing of that
+//	unknown        none of these
 //
-// Where calls of the system were not recorded, descheduled means less: the thread may have
-// been inside one, and it is called off.
+// Without recorded OS calls, the thread may have been inside one when it was descheduled. The
+// answer is then "off".
 //
-// A thread is on a CPU during its runs, off it between them, and unknown before the first
-// one and during runs that say so. Of calls the innermost is the one with the latest start,
-// of equal starts with the earlier end. All spans are half-open.
+// A thread is on a CPU during its runs and off it between them. Whether it is on a CPU is
+// unknown before its first run, and during runs that say so. The innermost call is the one
+// with the latest start, of equal starts the one with the earlier end. Spans are half-open.
 //
 // # Rejected
 //
-// To count samples of the CPU instead: they come up to forty times as often in one
-// situation as in another. To take the name of a call for the reason why a thread is off
-// the CPU without knowing that it is: mmap is off for 3 % of its time, poll for 99 %.
+// Counting CPU samples instead: the sampling rate differs by up to a factor of forty between
+// situations. Taking any OS call as the reason for being off the CPU, without knowing that
+// the thread was off: mmap is off for 3 % of its time, poll for 99 %.
 
 package idle
 
@@ -39,30 +38,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Why is why a thread did not go on.
+// Why is why a thread was stalled, or that it was not.
 type Why int32
 
-// The answers. Blocked, Preempted and In are followed by one for each class of calls, in the
-// order of cudaname.OSClasses. Preempted is as text what Blocked is, and means that the call is
-// one that does not wait: the thread has lost its CPU in it.
+// The answers. Blocked, Preempted and In each start a series with one answer for each class of
+// OS calls, in the order of cudaname.OSClasses. Preempted has the same text as Blocked. It
+// means a call that does not wait: the thread lost its CPU in it.
 const (
-	None        Why = iota // not asked
+	None        Why = iota // not divided by why
 	Profiler               // the profiler's own work
 	QueueFull              // a launch waits for a full queue
 	Load                   // code is compiled or loaded
 	BlockedCUDA            // off the CPU in a CUDA call
 	Descheduled            // off the CPU in no call
-	Off                    // off the CPU; calls of the system were not recorded
+	Off                    // off the CPU; OS calls were not recorded
 	Spin                   // on a CPU in a CUDA call that waits for the GPU
 	Running                // on a CPU
-	Unknown                // nothing of these
-	Blocked                // of the first class
+	Unknown                // none of these
+	Blocked                // in a call of the first class
 	Preempted   = Blocked + maxClasses
 	In          = Preempted + maxClasses
-	Call        = In + maxClasses // os:NAME, of the name with number 0; the others follow
+	Call        = In + maxClasses // os:NAME for the name with number 0; the others follow
 )
 
-// maxClasses is the room for classes of calls.
+// maxClasses is how many classes of OS calls there is room for.
 const maxClasses = 16
 
 var whyNames = [...]string{
@@ -70,7 +69,7 @@ var whyNames = [...]string{
 	Off: "off", Spin: "spin", Running: "running", Unknown: "unknown",
 }
 
-// String is the answer as text; that of a call lacks its name, which Name gives.
+// String returns the answer as text; "os:" lacks the name of the call, see Name.
 func (w Why) String() string {
 	switch {
 	case w >= Call:
@@ -85,7 +84,7 @@ func (w Why) String() string {
 	return whyNames[w]
 }
 
-// Whys are all answers as text, but for calls of the operating system by their names.
+// Whys returns all answers as text, except os:NAME.
 func Whys() (all []string) {
 	for k := range cudaname.OSClasses {
 		all = append(all, (Blocked + Why(k)).String(), (In + Why(k)).String())
@@ -93,36 +92,35 @@ func Whys() (all []string) {
 	return append(all, whyNames[Profiler:]...)
 }
 
-// Name returns the number of the name of the call that a thread is on a CPU in, -1 for
-// any other answer.
+// Name returns the number of the name in os:NAME, -1 for any other answer.
 func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 
 // OnCPU reports whether the thread is known to be on a CPU.
 func (w Why) OnCPU() bool { return w == Spin || w == Running || w >= Call }
 
-// OffCPU reports whether the thread is known to be off its CPU.
+// OffCPU reports whether the thread is known to be off the CPU.
 func (w Why) OffCPU() bool {
 	return w == BlockedCUDA || w == Descheduled || w == Off || w >= Blocked && w < In
 }
 
-// Lost reports whether the thread is known to be off its CPU although it waits for nothing.
+// Lost reports whether the thread is known to be off the CPU although it waits for nothing.
 func (w Why) Lost() bool { return w == Descheduled || w >= Preempted && w < In }
 
-// MayWait reports whether the thread may wait for something: it is not known to be on a CPU, nor to
-// be ready for one.
+// MayWait reports whether the thread may wait for something: it is known neither to be on a
+// CPU nor to be ready for one.
 func (w Why) MayWait() bool { return !w.OnCPU() && !w.Lost() }
 
-// ForOthers reports whether the thread is blocked until another one, or another process, has done
+// ForOthers reports whether the thread is blocked until another thread or process does
 // something.
 func (w Why) ForOthers() bool {
 	class := event.Class(w-Blocked) + event.OSLock
 	return class == event.OSWait || class == event.OSIO || class == event.OSJoin
 }
 
-// InCall reports whether the thread is inside a call of the system's libraries.
+// InCall reports whether the thread is inside an OS call.
 func (w Why) InCall() bool { return w >= Blocked }
 
-// CUDA is which CUDA call a thread is in.
+// CUDA is the kind of CUDA call that a thread is in.
 type CUDA int
 
 // The CUDA calls.
@@ -132,33 +130,34 @@ const (
 	SyncCall             // one that waits for the GPU
 )
 
-// HostState is what is known of a thread. All its spans come in the order of their start, of
-// equal starts the longer first.
+// HostState is the state of a thread in the operating system. Its spans must come in order of
+// start, of equal starts the longer first. Times are in ns.
 type HostState struct {
-	held  [event.Load - event.ByProfiler + 1]int64 // the latest end of each overhead
-	calls []call                                   // that are open; those that ended are dropped when they are met
-	ran   bool                                     // a run was seen
-	known bool                                     // of the last run
-	end   int64                                    // of the last run
+	held  [event.Load - event.ByProfiler + 1]int64 // latest end of each overhead
+	calls []call                                   // open calls; those that have ended are dropped lazily
+	ran   bool                                     // a run was observed
+	known bool                                     // of the last run: whether the thread is known to be on a CPU
+	end   int64                                    // end of the last run
 
-	silent   bool // calls were not recorded
+	silent   bool // OS calls were not recorded
 	observed bool // anything was observed
 }
 
-// call is an open call of the system's libraries.
+// call is an open OS call.
 type call struct {
 	end     int64
 	name    int32
-	in, off Why // of the class where it is not known whether the thread is on a CPU, and where it is off it
+	in, off Why // answers if it is unknown whether the thread is on a CPU, and if it is off it
 }
 
-// NewHostState returns a thread of which nothing is known before time at; calls reports whether calls
-// of the system's libraries were recorded in its process.
+// NewHostState returns the state of a thread of which nothing is known before time at. calls
+// says whether OS calls were recorded in its process.
 func NewHostState(at int64, calls bool) *HostState {
 	return &HostState{held: [...]int64{at, at, at}, silent: !calls}
 }
 
-// Hold observes a stretch in which an overhead may hold the thread up; those of other classes do not.
+// Hold observes an overhead that ends at end. Only the classes from event.ByProfiler to
+// event.Load hold the thread up.
 func (h *HostState) Hold(class event.Class, end int64) {
 	if event.ByProfiler <= class && class <= event.Load {
 		by := class - event.ByProfiler
@@ -166,18 +165,18 @@ func (h *HostState) Hold(class event.Class, end int64) {
 	}
 }
 
-// Call observes a call of the system's libraries, of a class, and the number of its name; waits
-// reports whether it may wait.
+// Call observes an OS call of a class; name is the number of its name, and waits says whether
+// it may wait.
 func (h *HostState) Call(start, end int64, of event.Class, name int32, waits bool) {
 	if end <= start {
 		return
 	}
 	n := len(h.calls)
-	for n > 0 && h.calls[n-1].end <= end { // This one hides it from here on.
+	for n > 0 && h.calls[n-1].end <= end { // hidden by this call until it ends
 		n--
 	}
 	class, off := Why(len(cudaname.OSClasses)-1), Preempted
-	if event.OSLock <= of && of <= event.OSFile { // which are in the order of OSClasses
+	if event.OSLock <= of && of <= event.OSFile { // same order as OSClasses
 		class = Why(of - event.OSLock)
 	}
 	if waits {
@@ -186,15 +185,16 @@ func (h *HostState) Call(start, end int64, of event.Class, name int32, waits boo
 	h.calls, h.observed = append(h.calls[:n], call{end, name, In + class, off + class}), true
 }
 
-// Run observes a stretch in which the thread is on a CPU, or, where known is not set,
-// nobody knows whether it is.
+// Run observes a run on a CPU that ends at end. If known is false, it is unknown whether the
+// thread is on a CPU.
 func (h *HostState) Run(end int64, known bool) {
 	h.ran, h.observed, h.known, h.end = true, true, known, end
 }
 
-// At returns why at a time, and until when that lasts, at most limit. Times do not go back.
+// At returns the answer at time now, and until when it holds, at most limit. now must not
+// decrease from call to call.
 func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
-	if !h.observed { // Fast path: most recordings say nothing.
+	if !h.observed { // Fast path: most recordings have no such rows.
 		return Unknown, limit
 	}
 	for by, end := range h.held {
@@ -228,8 +228,8 @@ func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
 	return Unknown, limit
 }
 
-// cpu reports whether the thread is on a CPU or off it, neither where that is not known, and
-// until when.
+// cpu reports whether the thread is on a CPU or off it, and until when. Both are false if that
+// is unknown.
 func (h *HostState) cpu(now, limit int64) (on, off bool, until int64) {
 	switch {
 	case !h.ran:

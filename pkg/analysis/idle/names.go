@@ -5,11 +5,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// MaxNames is how many different names are told apart.
+// MaxNames is how many different names are distinguished.
 const MaxNames = 1 << 16
 
-// Names numbers names from 0 on, 65,536 of them; those that come after are one,
-// "(other)".
+// Names numbers names from 0 on. After MaxNames, all new names are one: "(other)".
 type Names struct {
 	fold bool
 	ids  map[string]int32
@@ -18,8 +17,8 @@ type Names struct {
 	memo event.Memo[int32]
 }
 
-// NewNames returns names, of which those are one that differ in digits only where
-// fold is set: each run of digits counts as one #.
+// NewNames returns an empty Names. With fold, each run of digits becomes one #, so that names
+// that differ only in digits are one.
 func NewNames(fold bool) *Names {
 	return &Names{fold: fold, ids: make(map[string]int32)}
 }
@@ -27,13 +26,13 @@ func NewNames(fold bool) *Names {
 // Of returns the number of the name in row i.
 func (n *Names) Of(c *event.Strings, i int) int32 { return n.memo.Of(c, i, n.ID) }
 
-// Len is how many names there are.
+// Len returns the number of names.
 func (n *Names) Len() int { return len(n.list) }
 
 // Full reports whether names were left out.
 func (n *Names) Full() bool { return len(n.list) > MaxNames }
 
-// Text returns the name of a number, "" for a negative one.
+// Text returns the name with a number, "" for a negative number.
 func (n *Names) Text(id int32) string {
 	if id < 0 {
 		return ""

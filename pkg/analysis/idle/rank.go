@@ -14,36 +14,34 @@ const (
 	none  = math.MinInt64
 )
 
-// Options says what to attribute.
+// Options selects what to attribute.
 type Options struct {
-	// Rank is its number, by which holders of the interpreter lock are distinguished.
+	// Rank is the number of the rank, for [Holder].
 	Rank int32
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Why divides what is attributed to host threads by why they did not go on (waits that stacks
-	// of calls show to be for the interpreter lock as by a holder whom nobody knows, InStack), and
-	// OSCalls says that calls of the system's libraries were recorded in the rank's
-	// process.
+	// Why divides time attributed to host threads by why they were stalled, and by who holds
+	// the interpreter lock that they wait for. OSCalls says that OS calls were recorded in the
+	// rank's process.
 	Why, OSCalls bool
-	// Stacks keeps in which stacks threads were found while GPUs were idle. It takes Why.
+	// Stacks keeps the stacks that threads were in while GPUs were idle. It needs Why.
 	Stacks bool
-	// Waits keeps, with Why, when launching threads waited for others.
+	// Waits keeps when launching threads waited for others. It needs Why.
 	Waits bool
-	// GPUs is how many GPUs run the rank's kernels and graph replays at most, 0 where nobody knows.
-	// Once so many have appeared, no gap reaches back beyond those that are open.
+	// GPUs is the number of GPUs that run the rank's kernels and graph replays, 0 if unknown.
+	// Once that many have appeared, states before all open gaps can be dropped.
 	GPUs int
-	// MaxStates is how many states of a rank's threads are kept, 0 for 262,144.
+	// MaxStates is how many states of the rank's threads are kept, 0 for 262,144.
 	MaxStates int
-	// Store keeps what grows with the trace.
+	// Store keeps what grows with the trace. It must not be nil.
 	Store *spill.Store
-	// Method is how steps were isolated, "" for streams without.
+	// Method is how steps were isolated, "" for streams without steps.
 	Method string
 	// Markers are the forward-step markers, nil for the presets.
 	Markers *marker.Set
 }
 
-// Rank attributes the idle time of one rank's GPUs. It observes the rows of the rank
-// in their order.
+// Rank attributes the idle time of one rank's GPUs. It must observe the rank's rows in order.
 type Rank struct {
 	ledger
 	hosts
@@ -53,19 +51,19 @@ type Rank struct {
 	locks locks
 
 	last   int64 // start of the last row
-	origin int64 // start of the first slice that is kept
+	origin int64 // start of the first slice that a window may hold
 	gpus   []*GPU
 	gpu    *GPU // of the last activity
 	pauses []span
 
-	unknown   Key // what nobody knows a thread to be doing
+	unknown   Key // key of time in which a thread's state is unknown
 	forgotten int64
 	gap       []attribution // what the last gap was attributed to
-	ended     bool          // the last activity ended it
+	ended     bool          // the last activity ended an idle gap
 	edges     edges
 }
 
-// Kept returns an error, an *event.Error, where a store could not keep all.
+// Kept returns an *event.Error if the store could not keep everything, else nil.
 func Kept(s *spill.Store) error {
 	if err := s.Err(); err != nil {
 		return &event.Error{Msg: "the steps do not fit into memory, and " + err.Error(), Advice: "set TMPDIR to a folder with more room, or give more memory with --memory"}
@@ -73,7 +71,7 @@ func Kept(s *spill.Store) error {
 	return nil
 }
 
-// NewRank returns a rank of which nothing was observed.
+// NewRank returns a rank without rows.
 func NewRank(sites *Sites, opt Options) *Rank {
 	r := &Rank{ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: log{opt.Store.NewLog(logColumns, 0)}}, hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
 	r.edges.rows = r.edges.longest || opt.Method == "graph"
@@ -92,15 +90,15 @@ func NewRank(sites *Sites, opt Options) *Rank {
 	return r
 }
 
-// HostRow is a host row as it was observed.
+// HostRow is what an observed host row is to an analysis.
 type HostRow struct {
-	Thread int         // number of the thread within the rank, -1 where it is not known
-	Class  event.Class // Other and Range where the row has none
-	Name   int32       // of Sites.Names for calls, of Sites.Ranges for ranges
-	Path   int32       // of ranges around it, -1 for none
+	Thread int         // number of the thread within the rank, -1 if unknown
+	Class  event.Class // if the row has none: Other for calls, Range for ranges
+	Name   int32       // number in Sites.Names for calls, in Sites.Ranges for ranges
+	Path   int32       // path of the ranges open around it, -1 for none or an unknown thread
 }
 
-// callStates are the states of a thread in calls of each class.
+// callStates maps classes of calls to states of a thread.
 var callStates = func() (states [32]State) {
 	for i := range states {
 		states[i] = InAPI
@@ -133,10 +131,9 @@ func (r *Rank) Call(b *event.Batch, i int) HostRow {
 	return host
 }
 
-// Range observes row i, an NVTX range, and returns what it is to an analysis: Thread is -1
-// where the row names none, Path that of the ranges which are open around it, -1 for none. Ranges
-// of the interpreter lock and of the garbage collector are states of the thread and never
-// part of a path: a site's name must not depend on who held the lock.
+// Range observes row i, an NVTX range. Ranges of the interpreter lock and of the garbage
+// collector are states of the thread and never part of a path: the name of a site must not
+// depend on who held the lock.
 func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	host := HostRow{Thread: -1, Class: event.Range, Path: -1}
 	if class, ok := b.Class.Get(i); ok {
@@ -172,9 +169,8 @@ func (r *Rank) Range(b *event.Batch, i int) HostRow {
 	return host
 }
 
-// Host observes row i, which says what the operating system did with a thread, or that an
-// overhead held it up. It means nothing without the option Why. It returns the number of the
-// thread within the rank, -1 where it is not known.
+// Host observes row i, which is of kind run, os or overhead. It returns the number of the thread
+// within the rank, -1 if unknown. Without the option Why it ignores the row and returns -1.
 func (r *Rank) Host(b *event.Batch, i int) int {
 	id, ok := b.Thread.Get(i)
 	if !ok || !r.opt.Why {
@@ -213,7 +209,7 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 	return int(h.number)
 }
 
-// Close observes the end of the rank's rows and lets go of what only they needed.
+// Close observes the end of the rank's rows and releases what only rows need.
 func (r *Rank) Close() {
 	r.closeSlice(never)
 	for _, d := range r.gpus {

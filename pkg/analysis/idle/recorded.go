@@ -6,10 +6,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Missing is what a recording lacks to tell why host threads did not go on.
+// Missing is something that a recording lacks to tell why host threads were stalled.
 type Missing struct {
-	What   string `json:"what"`   // what is not known
-	Option string `json:"option"` // of nsys profile, which records it; "" of a trace of PyTorch's profiler, which cannot
+	What   string `json:"what"`   // what is unknown
+	Option string `json:"option"` // option of nsys profile that records it; "" for other profilers
 }
 
 const (
@@ -19,7 +19,7 @@ const (
 	permission = " with kernel.perf_event_paranoid at 2 or less, in a container also CAP_PERFMON"
 )
 
-// Unrecorded says what the recording lacks of the threads of any of these ranks.
+// Unrecorded lists what the recording lacks about the threads of any of the ranks.
 func Unrecorded(h *event.Header, ranks []int32) []Missing {
 	missing := []Missing{}
 	add := func(m Missing) {

@@ -7,22 +7,22 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// slice is a stretch of a rank's time. It ends where the next one starts.
+// slice is a time slice of a rank. It ends where the next one starts.
 type slice struct {
 	start int64
-	kept  bool // a window may hold it
+	kept  bool // whether a window may hold it
 }
 
-// Sample is idle time of all GPUs of a rank in one slice. Several samples of one
-// slice and key add up; a single one may be negative.
+// Sample is idle time of a rank's GPUs in one slice. Samples with the same slice and key add
+// up; a single one may be negative.
 type Sample struct {
 	Slice int   // as Cut returned it
 	Key   Key   // with its site
 	Inter bool  // between steps, else within one
-	Ns    int64 // idle time
+	Ns    int64 // idle time, over all GPUs of the rank
 }
 
-// code is a key and whether the idle time is between steps.
+// code is a key, with a bit for idle time between steps.
 type code int32
 
 const interBit code = 1
@@ -37,16 +37,16 @@ func (k Key) code(inter bool) code {
 func (c code) key() Key    { return Key(c >> 1) }
 func (c code) inter() bool { return c&interBit != 0 }
 
-// attribution is idle time in a slice. What is of a gap that goes on after the slice is tail for
-// windows that end at or before until, where the gap ends.
+// attribution is idle time in a slice. If its gap ends after the slice, at until, the time is
+// tail in windows that end by then.
 type attribution struct {
 	at    int32
 	code  code
 	ns    int64
-	until int64 // none for what is in the slice in which its gap ended
+	until int64 // none if the gap ended in the slice
 }
 
-// log is attributions in a store.
+// log keeps attributions in a store.
 type log struct{ *spill.Log }
 
 // The columns of a log.
@@ -59,7 +59,7 @@ const (
 
 func (l log) add(p attribution) { l.Add(int64(p.at), int64(p.code), p.ns, p.until) }
 
-// each calls f with all samples, for windows that end at a time.
+// each calls f with all samples, for a window that ends at windowEnd.
 func (l log) each(windowEnd int64, f func(Sample)) {
 	l.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
 		for i, at := range rows[spill.Key] {
@@ -72,7 +72,7 @@ func (l log) each(windowEnd int64, f func(Sample)) {
 	})
 }
 
-// ledger is time by slice: what is added to the open slice is kept when that is closed.
+// ledger sums up idle time by slice. Sums of the open slice go to the log when it is closed.
 type ledger struct {
 	sites  *Sites
 	opt    Options
@@ -81,17 +81,17 @@ type ledger struct {
 	idle   log
 }
 
-// seal observes the end of all slices.
+// seal ends the last slice.
 func (l *ledger) seal() {
 	if l.slices[len(l.slices)-1].start < never {
 		l.slices = append(l.slices, slice{start: never})
 	}
 	l.idle.Seal()
 	l.now = sums{}
-	l.slices = slices.Clone(l.slices) // without the room that they had to grow
+	l.slices = slices.Clone(l.slices) // release spare capacity
 }
 
-// keep keeps an attribution of a closed slice, if that may be in a window.
+// keep logs an attribution of a closed slice, if a window may hold the slice.
 func (l *ledger) keep(p attribution) {
 	if l.slices[p.at].kept {
 		l.idle.add(p)
@@ -114,7 +114,7 @@ func (s *sums) add(c code, ns int64) {
 	s.ns[c] += ns
 }
 
-// drain empties s, calling f with its time.
+// drain calls f with each sum that is not 0, and empties s.
 func (s *sums) drain(f func(code, int64)) {
 	for _, c := range s.touched {
 		if ns := s.ns[c]; ns != 0 {
@@ -125,9 +125,9 @@ func (s *sums) drain(f func(code, int64)) {
 	s.touched = s.touched[:0]
 }
 
-// Cut ends the open slice at a time, before the rows that start then or later, and
-// opens another one, whose number it returns; kept reports whether a window may hold it. A slice
-// without a length is replaced.
+// Cut ends the open slice at a time and opens another one, whose number it returns. Call it
+// before observing rows that start then or later. kept says whether a window may hold the new
+// slice. A slice without a length is replaced.
 func (r *Rank) Cut(at int64, kept bool) int {
 	r.closeSlice(at)
 	k := len(r.slices) - 1
@@ -143,13 +143,13 @@ func (r *Rank) Cut(at int64, kept bool) int {
 	return k
 }
 
-// closeSlice keeps what was added up in the open slice.
+// closeSlice logs the sums of the open slice.
 func (r *Rank) closeSlice(at int64) {
 	k := int32(len(r.slices) - 1)
 	r.now.drain(func(c code, ns int64) { r.keep(attribution{k, c, ns, none}) })
 }
 
-// Bounds returns when a slice starts and ends.
+// Bounds returns the start and end of a slice, in ns; the end of the last one is Never.
 func (l *ledger) Bounds(k int) (start, end int64) {
 	end = Never
 	if k+1 < len(l.slices) {
@@ -158,12 +158,12 @@ func (l *ledger) Bounds(k int) (start, end int64) {
 	return l.slices[k].start, end
 }
 
-// Each calls f with the idle time of each slice that is kept, for windows that end at a
-// time: of gaps that end then or later the part before is tail. The order is the same
-// each time, but no particular one.
+// Each calls f with the samples of all slices that a window may hold, for a window that ends
+// at windowEnd: idle time in gaps that end then or later is tail. The order is deterministic
+// but unspecified.
 func (l *ledger) Each(windowEnd int64, f func(Sample)) { l.idle.each(windowEnd, f) }
 
-// sliceAt returns the slice that holds a time.
+// sliceAt returns the number of the slice that holds a time.
 func (l *ledger) sliceAt(t int64) int {
 	return sort.Search(len(l.slices), func(k int) bool { return l.slices[k].start > t }) - 1
 }

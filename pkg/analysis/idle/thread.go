@@ -1,29 +1,29 @@
 package idle
 
-// openCall is an API call that is open.
+// openCall is an open API call.
 type openCall struct {
 	start, end   int64
 	class, state State
 }
 
-// openRange is an NVTX range that is open.
+// openRange is an open NVTX range.
 type openRange struct {
 	end  int64
 	path int32
 }
 
-// Thread is a host thread. All its spans come in the order of their start, of
-// equal starts the longer first.
+// Thread is the state of a host thread over time. Its spans must come in order of start, of
+// equal starts the longer first. Times are in ns.
 type Thread struct {
 	now    int64 // its state is known before this time
 	calls  []openCall
 	ranges []openRange
-	wait   int64 // the latest end of its waits for the interpreter lock
-	hold   int64 // of its holds
-	gc     int64 // of its collections
+	wait   int64 // latest end of its waits for the interpreter lock
+	hold   int64 // latest end of its holds of the lock
+	gc     int64 // latest end of its garbage collections
 
-	// Host, where not nil, divides each state by why the thread was in it: Divide
-	// returns the state that stands for a state and why.
+	// Host, if not nil, divides each state by why the thread was stalled in it. Divide returns
+	// the state that stands for a state and a why.
 	Host   *HostState
 	Divide func(State, Why) State
 
@@ -36,15 +36,15 @@ func NewThread(at int64) *Thread {
 	return &Thread{now: at, wait: at, hold: at, gc: at}
 }
 
-// Skip makes a thread of which nothing was observed yet one of which nothing is known before
-// a later time.
+// Skip postpones the time before which nothing is known of a thread. Nothing must have been
+// observed yet.
 func (t *Thread) Skip(to int64) {
 	t.now, t.wait, t.hold, t.gc = max(t.now, to), max(t.wait, to), max(t.hold, to), max(t.gc, to)
 }
 
-// Call takes an API call of a class, which is one of the states from Launch to API.
-// Inside it the thread is in the given state: that of the class, or what the caller
-// made of the call.
+// Call observes an API call of a class, which is one of the states from InLaunch to InAPI.
+// Inside it the thread is in the given state: the class itself, or a state from Named on that
+// the caller has assigned to the call.
 func (t *Thread) Call(start, end int64, class, state State) {
 	if end <= start {
 		return
@@ -60,7 +60,7 @@ func (t *Thread) Call(start, end int64, class, state State) {
 	t.calls = append(t.calls[:n], openCall{start, end, class, state})
 }
 
-// Range takes a range, whose path [Sites] has numbered.
+// Range observes an NVTX range; path is its number in [Sites].
 func (t *Thread) Range(start, end int64, path int32) {
 	if end <= start {
 		return
@@ -73,25 +73,26 @@ func (t *Thread) Range(start, end int64, path int32) {
 	t.ranges = append(t.ranges[:n], openRange{end, path})
 }
 
-// Wait takes a wait for the interpreter lock.
+// Wait observes a wait for the interpreter lock.
 func (t *Thread) Wait(start, end int64) {
 	t.Advance(start)
 	t.wait = max(t.wait, end)
 }
 
-// Hold takes a stretch in which the thread holds the interpreter lock.
+// Hold observes a span in which the thread holds the interpreter lock.
 func (t *Thread) Hold(start, end int64) {
 	t.Advance(start)
 	t.hold = max(t.hold, end)
 }
 
-// Collect takes a garbage collection.
+// Collect observes a garbage collection.
 func (t *Thread) Collect(start, end int64) {
 	t.Advance(start)
 	t.gc = max(t.gc, end)
 }
 
-// Path returns the path of the innermost range at the time up to which the runs go, -1 where none is open.
+// Path returns the path of the innermost range that is open at the time of the last Advance,
+// -1 for none.
 func (t *Thread) Path() int32 {
 	for n := len(t.ranges); n > 0; n-- {
 		if r := &t.ranges[n-1]; r.end > t.now {
@@ -102,8 +103,7 @@ func (t *Thread) Path() int32 {
 	return -1
 }
 
-// Advance makes the state known up to time to: no span that starts before it is
-// still to come.
+// Advance computes the states up to time to. No span that starts earlier may follow.
 func (t *Thread) Advance(to int64) {
 	for t.now < to {
 		in, state, until := t.state(to)
@@ -120,8 +120,8 @@ func (t *Thread) Advance(to int64) {
 	}
 }
 
-// state returns the state now and a time, not after limit, until which it lasts, and
-// which call the thread is in.
+// state returns the kind of call that the thread is in now, its state, and until when that
+// lasts, at most limit.
 func (t *Thread) state(limit int64) (CUDA, State, int64) {
 	for n := len(t.calls); n > 0; n-- {
 		if c := &t.calls[n-1]; c.end > t.now {
@@ -136,7 +136,7 @@ func (t *Thread) state(limit int64) (CUDA, State, int64) {
 	return NoCall, state, until
 }
 
-// outside is state outside of calls.
+// outside is state for a thread that is in no call.
 func (t *Thread) outside(limit int64) (State, int64) {
 	if t.wait > t.now {
 		if t.hold <= t.now {
@@ -156,10 +156,11 @@ func (t *Thread) outside(limit int64) (State, int64) {
 	return InUntraced, limit
 }
 
-// Runs returns the runs from the one around time from on, or from the first that
-// is kept. They go up to Now and are valid until the next call.
+// Runs returns the runs from the one at time from on, or from the first that is kept. The last
+// one lasts to the time of the last Advance. The slice is valid until the next call of Advance
+// or Forget.
 func (t *Thread) Runs(from int64) []Run {
-	// From the end: what is asked for is recent.
+	// Search from the end: from is usually recent.
 	i := len(t.runs)
 	for i > t.first && t.runs[i-1].At > from {
 		i--
@@ -167,10 +168,10 @@ func (t *Thread) Runs(from int64) []Run {
 	return t.runs[max(i-1, t.first):]
 }
 
-// Len is the number of runs that are kept.
+// Len returns the number of runs that are kept.
 func (t *Thread) Len() int { return len(t.runs) - t.first }
 
-// Forget drops the runs that end at or before a time.
+// Forget drops the runs that end by a time.
 func (t *Thread) Forget(before int64) {
 	if before >= t.now {
 		t.runs, t.first = t.runs[:0], 0
@@ -179,7 +180,7 @@ func (t *Thread) Forget(before int64) {
 	for t.first+1 < len(t.runs) && t.runs[t.first+1].At <= before {
 		t.first++
 	}
-	// Move the rest to the front when that costs less than what was dropped.
+	// Move the rest to the front once that is cheaper than what was dropped.
 	if t.first > 1024 && 2*t.first > len(t.runs) {
 		n := copy(t.runs, t.runs[t.first:])
 		t.runs, t.first = t.runs[:n], 0
