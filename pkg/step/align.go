@@ -6,36 +6,37 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Alignment says which element of a sequence is at which place of a unit.
+// Alignment assigns the elements of a sequence to places of a repeated unit.
 type Alignment struct {
-	Score  int32 // elements that are equal, less those that are missing, extra or other
-	Places []int // by element; -1: at none
+	Score  int32 // equal elements, less those that are missing, extra or different
+	Places []int // by element: its place in the unit, -1 for none
 	Turn   []int // by element: its repetition, counted from the last
-	Turns  int   // number of the first repetition
+	Turns  int   // number of the first repetition; the last is 0
 
-	// After Keep:
-	Aligned     int // elements that are at a place
-	Repetitions int // in which at least half of the unit was found
-	Prologue    int // elements before the first that is at a place
-	Epilogue    int // elements after the last
+	// Set by Keep:
+	Aligned     int // elements with a place
+	Repetitions int // those of which at least half was found
+	Prologue    int // elements before the first with a place
+	Epilogue    int // elements after the last with a place
 }
 
-// How a cell of the table was reached: started, the element is extra, or it is at
-// the place of the cell and the one before it was as many places earlier.
+// How an entry of the table was reached: started, extra (the element is extra), or the
+// number of places since the element before it.
 const (
 	started = -1
 	extra   = 0
 )
 
-// Align finds the stretch of a sequence that aligns best to an endless row of units,
-// of which it may be any part: an equal element counts 1, one that is missing, extra or another
-// -1. Keep counts what is in it.
+// Align finds the local alignment of a sequence with an endless repetition of unit that
+// scores best. An equal element counts 1, one that is missing, extra or different -1.
+// Only the first part of s is aligned if the table would be too large (maxTable). unit
+// must not be empty. Call Keep for the counts.
 func Align(s, unit []int32) *Alignment {
 	a := &Alignment{}
 	p := len(unit)
 	n := min(len(s), maxTable/p)
-	// scores holds those of the places after what may be missing before the first of them: the
-	// last places, as units follow one another.
+	// scores holds the score at each place, after the scores of the last places of the
+	// unit before it: these are where missing elements may start.
 	ahead := min(maxMissing+1, p)
 	scores, next := make([]int32, ahead+p), make([]int32, ahead+p)
 	back := make([]int8, n*p)
@@ -69,7 +70,7 @@ func Align(s, unit []int32) *Alignment {
 	return a
 }
 
-// trace reads the alignment that ends with an element at a place.
+// trace reads back the alignment that ends with element i at place j.
 func (a *Alignment) trace(s, unit []int32, back []int8, i, j int) {
 	p := len(unit)
 	a.Places = slices.Repeat([]int{-1}, len(s))
@@ -93,8 +94,8 @@ func (a *Alignment) trace(s, unit []int32, back []int8, i, j int) {
 	}
 }
 
-// Keep counts the repetitions in which half of a unit of so many places was found, and
-// takes the first and the last away while they are none.
+// Keep counts the repetitions in which at least half of a unit of that many places was
+// found, and drops leading and trailing repetitions in which less was found.
 func (a *Alignment) Keep(places int) {
 	found := make([]int, a.Turns+1)
 	for i, at := range a.Places {
@@ -102,7 +103,7 @@ func (a *Alignment) Keep(places int) {
 			found[a.Turn[i]]++
 		}
 	}
-	low, high := 0, a.Turns // turns to keep
+	low, high := 0, a.Turns // repetitions to keep
 	for low <= high && !stat.MostOf(found[low], places) {
 		low++
 	}

@@ -2,25 +2,26 @@ package step
 
 import "github.com/hostbound/hostbound/pkg/stat"
 
-// Cursor finds steps by time. Steps are read block by block: it is for times that come nearly in
-// order.
+// Cursor finds steps by time. Steps are read block by block, so times should come nearly
+// in order.
 type Cursor struct {
-	// Step is the number of a step, and Start and Until are its bounds; Before is when the one
-	// before it ends. Past the last one, Step is how many there are, and Start and Until say nothing.
+	// Step is the index of the current step, Start and Until are the bounds of its
+	// period, and Before is the end of the step before it. After the last step, Step is
+	// the number of steps, and Start and Until are stale. Times are in ns.
 	Step                 int
 	Before, Start, Until int64
 
 	steps *Steps
 }
 
-// NewCursor returns a cursor at the first of some steps, of which there is one at least.
+// NewCursor returns a cursor at the first step. There must be at least one.
 func NewCursor(steps *Steps) Cursor {
 	c := Cursor{steps: steps}
 	c.Load(0)
 	return c
 }
 
-// Load goes to step k, or past the last one.
+// Load moves to step k, or past the last one.
 func (c *Cursor) Load(k int) {
 	if c.Step = k; k >= c.steps.Len() {
 		c.Before = c.Until
@@ -33,8 +34,8 @@ func (c *Cursor) Load(k int) {
 	}
 }
 
-// Over calls f with the steps in whose periods some of a span lies, and how much, and goes to the
-// last of them.
+// Over calls f with each step whose period overlaps the span, and the length of the
+// overlap in ns. It leaves the cursor at the last of them.
 func (c *Cursor) Over(s stat.Span, f func(step int, ns int64)) {
 	for c.Find(s.From); c.Step < c.steps.Len() && c.Start < s.To; c.Load(c.Step + 1) {
 		if ns := s.Clip(stat.Span{From: c.Start, To: c.Until}).Len(); ns > 0 {
@@ -46,7 +47,7 @@ func (c *Cursor) Over(s stat.Span, f func(step int, ns int64)) {
 	}
 }
 
-// Find goes to the first step that ends after t, or past the last one.
+// Find moves to the first step whose period ends after t, or past the last one.
 func (c *Cursor) Find(t int64) {
 	for c.Step > 0 && c.Before > t {
 		c.Load(c.Step - 1)

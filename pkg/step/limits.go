@@ -1,51 +1,57 @@
 package step
 
-// Of SPEC 3.
+// Source: SPEC 3.
 const (
-	// DefaultGap ends an allreduce step outside of markers, DefaultSegmentGap a segment, ns.
+	// DefaultGap, ns, ends an allreduce step outside markers, DefaultSegmentGap, ns, a
+	// segment.
 	DefaultGap        = 1_000_000
 	DefaultSegmentGap = 100_000_000
-	// MergeMarkers is how long, in ns, after the first range of a marker another one with the
-	// same number starts at most that is the same marker.
+	// MergeMarkers, ns: a marker range with the same number that starts at most this
+	// long after the first one is part of the same marker.
 	MergeMarkers = 100_000
-	// MinSteps is how many steps a benchmark segment has at least; of fewer nothing is usual.
+	// MinSteps is the least number of steps of a benchmark segment: of fewer, nothing
+	// can be called usual.
 	MinSteps = 5
 )
 
-// Of what a step ran.
+// Limits on what a step ran.
 const (
-	// MinForward is how many kernels a forward pass has at least, without elementwise ones: a
-	// sampler or the preparation of inputs has fewer.
+	// MinForward is the least number of kernels in a forward pass, without elementwise
+	// ones: a sampler or the preparation of inputs has fewer.
 	MinForward = 16
-	// triedOut is how many more kernels outside of a forward pass than nine in ten steps launch are
-	// tried out: PyTorch's autotuner runs each of some dozen candidates for 100 ms (its source).
+	// triedOut: this many more kernels outside a forward pass than nine in ten steps
+	// launch are an autotuner at work. PyTorch's runs each of some dozen candidates for
+	// 100 ms (its source).
 	triedOut = 300
-	// someLost and lostShare, 1 %, are how many replays may be missing beside those recorded (SPEC 6).
+	// someLost and lostShare, 1 %, are how many replays may be missing, beside those
+	// recorded (SPEC 6).
 	someLost  = 2
 	lostShare = 0.01
 )
 
-// Of waits.
+// Limits on waits.
 const (
-	// minSpell is how long one is that counts, ns, and what lies between two that are not one.
+	// minSpell, ns, is the least length of a wait that counts; waits that are less apart
+	// are one.
 	minSpell = 20_000
-	// maxSpells is how many of a thread are kept.
+	// maxSpells is how many waits of a thread are kept.
 	maxSpells = 1 << 15
 )
 
-// Of periods.
+// Limits on periods.
 const (
-	// maxMissing is how many elements in a row may be missing from a repetition.
+	// maxMissing is how many consecutive elements may be missing from a repetition.
 	maxMissing = 4
-	// maxTable bounds the work of one alignment, in cells: of longer sequences only the
-	// first part is aligned.
+	// maxTable bounds the work of one alignment, in table entries: only the first part
+	// of a longer sequence is aligned.
 	maxTable = 1 << 24
-	// How many lags are tried: the shortest, and those with the best runs.
+	// How many lags are tried: the shortest ones, and of the others those with the best
+	// runs.
 	mostShortest = 12
 	mostLongest  = 4
-	// Enough is the share that is as good as all: of the best alignment's score that a shorter unit
-	// needs, of its lag that a run needs to be a candidate, of waits that end after another's, of
-	// what runs that a period covers, of its repetitions that have evidence once. A tenth that is
-	// otherwise is told (SPEC 3).
+	// Enough is the share that counts as all: of the best alignment's score, for a
+	// shorter unit; of its lag, for a run to be a candidate; of waits that end after
+	// another's; of what runs, for a period to cover it; of a period's repetitions, for
+	// evidence to occur once in each. If a tenth differs, a warning says so (SPEC 3).
 	Enough = 0.9
 )

@@ -1,24 +1,23 @@
 // Phase distinguishes prefill from decode: it adds the columns phase, ctx and
 // gen to a stream with steps.
 //
-// A step's numbers of context and generation requests stand in the forward-step
-// marker that is the name of its step row: of steps by allreduce the one during
-// which the first kernel was launched. A step with context requests is a
-// "context" step (a mixed one where it has generation requests, too), one with
-// generation requests only is a "generation" step, and one without either, or
-// without numbers, is "unknown".
+// The name of a step row is the forward-step marker of the step, which contains the
+// numbers of its context and generation requests. (For allreduce steps it is the marker
+// during which the first kernel was launched.) A step with context requests is a
+// "context" step, even if it also has generation requests. One with generation requests
+// only is a "generation" step. One with neither, or without numbers, is "unknown".
 //
-// Step rows get all three columns, where known; the other rows of a step get its
-// phase; rows of no step, and window rows, get nulls. Because a step row stands
-// before the rows of its step, one batch at a time is enough, and the columns
-// that come in go out as they are, without a copy.
+// Step rows get all three columns, as far as known. The other rows of a step get its
+// phase. Rows outside steps, and window rows, get nulls. A step row precedes the rows of
+// its step, so one batch at a time is enough. The input columns are passed on without a
+// copy.
 //
-// Steps that were isolated by graph launches and have no numbers are generation
-// steps: engines replay graphs for decode and run prefill eagerly. Those that no replay
-// ran (the step row has the class launch) are context steps.
+// Steps that were isolated by graph launches and have no numbers are generation steps:
+// engines replay graphs for decode and run prefill eagerly. Steps that ran without a
+// replay (the step row has the class launch) are context steps.
 //
-// Steps of a run that generates no tokens (the header's Workload: training, diffusion) are
-// of unknown phase and have no numbers, whatever their ranges are called.
+// Steps of a run that generates no tokens (the header's Workload: training, diffusion)
+// have an unknown phase and no numbers, whatever the names of their ranges.
 
 package step
 
@@ -30,26 +29,27 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Tagger is the stream with phases. It is an event.Source.
+// Tagger adds phases to a stream. It is an event.Source.
 type Tagger struct {
 	src      event.Source
 	header   event.Header
 	marker   *marker.Set
 	unnamed  event.Phase           // phase of steps without numbers
-	tokens   bool                  // the run generates tokens, or may: else no step has a phase
-	own, out event.Batch           // the columns that it adds; what was returned last
-	phases   map[int32]event.Phase // that ranks are in
-	counted  int64
+	tokens   bool                  // the run generates tokens, or may; otherwise no step has a phase
+	own, out event.Batch           // the added columns; the batch returned last
+	phases   map[int32]event.Phase // current phase, by rank
+	counted  int64                 // steps with numbers
 	steps    int64
-	eager    int64 // without numbers, that no replay ran
+	eager    int64 // steps without numbers that ran without a replay
 	log      func(string)
-	reported bool
+	reported bool // no report is due any more
 
-	parts []*Tagger // that have the ranks, where they are read in parts
+	parts []*Tagger // one for each part of the source, if it is read in parts
 }
 
-// NewTagger returns the rows of src with phases. src has steps; an error is an
-// *event.Error. log takes remarks, a sentence each, warnings after "warning: "; nil drops them.
+// NewTagger returns a stream with the rows of src and their phases. src must have steps
+// and no phases; an error is an *event.Error. log receives remarks, a sentence each,
+// warnings after "warning: "; if nil, they are dropped.
 func NewTagger(src event.Source, log func(string)) (*Tagger, error) {
 	h := src.Header()
 	if h.Isolation == nil {
@@ -83,12 +83,12 @@ func NewTagger(src event.Source, log func(string)) (*Tagger, error) {
 // Header returns the header of the stream with phases.
 func (t *Tagger) Header() *event.Header { return &t.header }
 
-// Next returns the next batch, which is valid until the following call.
+// Next returns the next batch, which is valid until the next call.
 func (t *Tagger) Next() (*event.Batch, error) {
 	b, err := t.src.Next()
 	if err == io.EOF {
 		t.report()
-		t.out, t.own = event.Batch{}, event.Batch{} // of many ranks most are done
+		t.out, t.own = event.Batch{}, event.Batch{} // free the memory: there may be many ranks, most of them done
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +100,8 @@ func (t *Tagger) Next() (*event.Batch, error) {
 	return &t.out, t.out.EachRank(t.tag)
 }
 
-// Parts returns the rows with phases of each part of the source. It is event.Parted's.
+// Parts returns the rows with phases for each part of the source. It implements
+// event.Parted.
 func (t *Tagger) Parts() (parts []event.Source, beside int) {
 	sources, beside := event.PartsOf(t.src)
 	for _, src := range sources {
@@ -110,7 +111,8 @@ func (t *Tagger) Parts() (parts []event.Source, beside int) {
 	return parts, beside
 }
 
-// Rest returns what comes after the parts, and reports of all. It is event.Parted's.
+// Rest returns what follows the parts, and reports on all of them. It implements
+// event.Parted.
 func (t *Tagger) Rest() (event.Source, error) {
 	for _, one := range t.parts {
 		t.counted += one.counted
@@ -123,13 +125,13 @@ func (t *Tagger) Rest() (event.Source, error) {
 	return t, err
 }
 
-// tag fills the three columns, which are null, of rows i to j, which are of one rank: they get the
-// phases of their steps.
+// tag fills the three columns, which are null, for rows i to j of a rank with the phases
+// of their steps.
 func (t *Tagger) tag(rank int32, i, j int) error {
 	b := &t.out
 	kinds, valid := b.Kind.Values[:j], b.Step.Valid
 	phase, known := t.phases[rank]
-	if !known { // the row of the step was not chosen
+	if !known { // the row of the step was filtered out
 		phase = event.Unknown
 	}
 	for i < j {
@@ -147,7 +149,7 @@ func (t *Tagger) tag(rank int32, i, j int) error {
 	return nil
 }
 
-// step fills ctx and gen of step row i and returns the step's phase.
+// step fills ctx and gen of step row i and returns the phase of the step.
 func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	if t.steps++; !t.tokens {
 		return event.Unknown
@@ -175,7 +177,7 @@ func (t *Tagger) step(b *event.Batch, i int) event.Phase {
 	return event.Unknown
 }
 
-// report says, once, on what ground phases were told.
+// report logs, once, how phases were found.
 func (t *Tagger) report() {
 	if t.reported || t.steps == 0 {
 		return

@@ -5,28 +5,29 @@ import (
 	"slices"
 )
 
-// What a sequence of symbols repeats, the layers of a step and the steps of a run, is found
-// by lag and by alignment. For each lag the sequence is compared with itself, so many elements
-// later. Where it repeats with that period nearly all pairs are equal; an element that is missing
-// or added spoils no more than the pairs across it. A run of pairs counts 1 for an equal and -1
-// for an unequal one, and the best run of the lag is the one that counts most ([BestRepeat]). A
-// candidate's unit is the cleanest period of its run ([Repeat.Unit]). The sequence is aligned to
-// an endless row of units, of which any stretch may be taken: an element that is where the unit
-// has it scores, one that is missing, extra or another costs ([Align]: a local alignment, as of
-// proteins). The unit is that of the shortest lag whose alignment scores nearly as much as the
-// best one's ([Enough]), so that multiples lose against it.
+// The repetitions in a sequence of symbols (the layers of a step, the steps of a run)
+// are found by lag and by alignment. For each lag the sequence is compared with itself,
+// shifted by the lag. Where it repeats with that period, nearly all pairs are equal; an
+// element that is missing or added spoils only the pairs across it. A run of pairs
+// counts 1 for an equal pair and -1 for an unequal one, and the best run of a lag is the
+// one that counts most ([BestRepeat]). The unit of a candidate is the cleanest period of
+// its run ([Repeat.Unit]). Then the sequence is aligned with an endless repetition of
+// the unit ([Align]): a local alignment, as for proteins. The result is the unit of the
+// shortest lag whose alignment scores nearly as much as the best one ([Enough]), so that
+// multiples of the period lose.
 //
-// Rejected: suffix trees and exact maximal repetitions, which one missing element tears;
-// Fourier transforms of the symbols, which do not tell a period from its multiples.
+// Rejected: suffix trees and exact maximal repetitions, which one missing element
+// breaks; Fourier transforms of the symbols, which do not distinguish a period from its
+// multiples.
 
-// Repeat is where a sequence repeats with a lag.
+// Repeat is a part of a sequence that repeats with a lag.
 type Repeat struct {
 	Lag      int // in elements
-	From, To int // of the sequence
-	Score    int // as Alignment.Score
+	From, To int // indexes in the sequence
+	Score    int // equal pairs less unequal ones
 }
 
-// BestRepeat returns the best run of a lag.
+// BestRepeat returns the best run of a lag. Score is 0 if there is none.
 func BestRepeat(s []int32, lag int) Repeat {
 	best := Repeat{Lag: lag}
 	score, from := 0, 0
@@ -46,8 +47,8 @@ func BestRepeat(s []int32, lag int) Repeat {
 	return best
 }
 
-// RepeatCandidates returns the runs of the lags up to max that may be that of the unit, the
-// shortest first.
+// RepeatCandidates returns the runs, of lags up to maxLag, that may be that of the unit,
+// in the order of their lags.
 func RepeatCandidates(s []int32, maxLag int) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {
@@ -65,7 +66,7 @@ func RepeatCandidates(s []int32, maxLag int) []Repeat {
 	return runs
 }
 
-// Unit returns where in s a clean repetition of the run begins.
+// Unit returns the index in s at which a clean repetition begins.
 func (r Repeat) Unit(s []int32) int {
 	at, equal, most := r.From, 0, 0
 	for i := r.From; i+r.Lag < r.To; i++ {
@@ -77,7 +78,7 @@ func (r Repeat) Unit(s []int32) int {
 			most = equal
 			at = max(r.From, i+1-r.Lag)
 		}
-		if equal >= r.Lag { // a whole one
+		if equal >= r.Lag { // a whole repetition
 			break
 		}
 	}

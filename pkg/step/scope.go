@@ -2,31 +2,32 @@ package step
 
 import "fmt"
 
-// What a figure is about, in the same words in every report.
+// Names of what a figure covers, the same in every report.
 const (
-	// BenchmarkWindow is each rank's benchmark window.
+	// BenchmarkWindow is the benchmark window of each rank.
 	BenchmarkWindow = "benchmark window"
-	// WholeTrace is each rank's time from its first GPU activity to its last.
+	// WholeTrace is the time of each rank from its first GPU activity to its last.
 	WholeTrace = "whole trace"
-	// ContextSteps, GenerationSteps and UnknownSteps are the periods of such steps
-	// in the benchmark segment, SteadySteps those of the steady ones.
+	// ContextSteps, GenerationSteps and UnknownSteps are the periods of these steps in
+	// the benchmark segment, SteadySteps those of the steady ones.
 	ContextSteps    = "context steps"
 	GenerationSteps = "generation steps"
 	UnknownSteps    = "steps of unknown phase"
 	SteadySteps     = "steady steps"
 )
 
-// Remainder is what of a rank lies outside of its benchmark segment; the zero Remainder is nothing.
+// Remainder is the part of a rank outside its benchmark segment; the zero value means
+// none.
 type Remainder struct {
-	Steps int64 `json:"steps"` // how many
-	Of    int64 `json:"of"`    // of how many of the rank
-	// PauseUs is the time between its segments, us: pauses of the GPUs in which no work of the
-	// host was recorded.
+	Steps int64 `json:"steps"` // steps outside
+	Of    int64 `json:"of"`    // all steps of the rank
+	// PauseUs is the time between segments, us, without time that was not recorded:
+	// pauses of the GPUs without recorded host work.
 	PauseUs float64 `json:"pause_us"`
 }
 
-// Remainder returns what lies outside of the benchmark segment, nothing where that is all or
-// there is none.
+// Remainder returns what lies outside the benchmark segment. It is zero if that is the
+// only segment or there is none.
 func (r *RankSteps) Remainder() (o Remainder) {
 	k := r.Benchmark()
 	if k < 0 || len(r.Segments) <= 1 {
@@ -41,7 +42,8 @@ func (r *RankSteps) Remainder() (o Remainder) {
 	return o
 }
 
-// Most returns that of two ranks which has the longer pauses: ranks run the same steps.
+// Most returns the one with the longer pauses: ranks run the same steps, so one stands
+// for all.
 func (o Remainder) Most(other Remainder) Remainder {
 	if other.PauseUs > o.PauseUs || other.PauseUs == o.PauseUs && other.Steps > o.Steps {
 		return other
@@ -49,8 +51,8 @@ func (o Remainder) Most(other Remainder) Remainder {
 	return o
 }
 
-// Text is a sentence to go on after one about the benchmark window, "" for nothing.
-// pause is PauseUs for people.
+// Text returns a sentence to follow one about the benchmark window, "" for none. pause
+// is PauseUs as text.
 func (o Remainder) Text(pause string) string {
 	if o.Steps == 0 {
 		return ""

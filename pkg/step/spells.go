@@ -2,11 +2,12 @@ package step
 
 import "github.com/hostbound/hostbound/pkg/stat"
 
-// Spells are stretches of waiting, in order. Short ones are left out, and those that hardly
-// anything lies between are one: who waits with a time-out waits again.
+// Spells are a thread's waits, in order. Short ones are left out, and those with hardly
+// any time between them are merged: a thread that waits with a time-out waits again.
 type Spells []stat.Span
 
-// Add adds a stretch, which starts no earlier than those before.
+// Add adds a wait from from to to, ns, which must not start before earlier ones. Beyond
+// maxSpells none is added.
 func (s *Spells) Add(from, to int64) {
 	if n := len(*s); n > 0 && from <= (*s)[n-1].To+minSpell {
 		(*s)[n-1].To = max((*s)[n-1].To, to)
@@ -15,9 +16,9 @@ func (s *Spells) Add(from, to int64) {
 	}
 }
 
-// Follow reports whether who waits so is let go on by who waits in spells of another list: of
-// the time that both wait, nine tenths are in pairs of which the other's ends first, and its own
-// soon after (within half the time that both wait).
+// Follow reports whether the thread with waits s is woken by the thread with waits
+// other: in nine tenths of the time that both wait, other's wait ends first, and s's
+// soon after (within half of the time that both wait).
 func (s Spells) Follow(other Spells) bool {
 	both, after := int64(0), int64(0)
 	for i, j := 0, 0; i < len(s) && j < len(other); {

@@ -11,34 +11,35 @@
 // [Requester] observes a thread.
 package step
 
-// Methods of isolation.
+// Isolation methods.
 const (
-	Auto      = "auto"      // that of the following which the header says will do
+	Auto      = "auto"      // the first of the following that suits the stream, by its header
 	Allreduce = "allreduce" // by all-reduce kernels
-	NVTX      = "nvtx"      // by ranges that mark forward steps
-	Graph     = "graph"     // by launches of graphs
+	NVTX      = "nvtx"      // by forward-step marker ranges
+	Graph     = "graph"     // by graph launches
 )
 
-// None is the method of a stream in whose header there is nothing to find steps by.
+// None is the method in the header of a stream in which no steps can be found.
 const None = "none"
 
 // Methods lists the methods, the default first.
 var Methods = []string{Auto, Allreduce, NVTX, Graph}
 
-// NotFound is the error of a stream whose steps cannot be identified, though it is
-// whole: an analysis may do without them.
+// NotFound is the error for a stream that is complete but whose steps cannot be
+// identified: an analysis may continue without steps.
 type NotFound struct {
 	Msg, Advice string // as in event.Error
-	// Ranks are those whose steps cannot be identified where others have steps by
-	// their forward-step markers: an analysis may do without these alone. nil: none
-	// of the stream's steps are known.
+	// Ranks are those whose steps cannot be identified, while other ranks have steps by
+	// their forward-step markers: an analysis may leave these out. If nil, no steps of
+	// the stream are known.
 	Ranks []int32
-	// Isolated: the stream came with steps, of which isolate said so at its end.
+	// Isolated says that the stream had been isolated before, and its window rows
+	// reported this.
 	Isolated bool
 }
 
-// Error says what the stream lacks.
+// Error says what is missing.
 func (e *NotFound) Error() string { return e.Msg }
 
-// Hint tells what to do about it.
+// Hint says what to do about it.
 func (e *NotFound) Hint() string { return e.Advice }

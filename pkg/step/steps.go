@@ -7,9 +7,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Steps are the steps of a rank, in order, which are kept to the end of the run: all but the
-// last ones are packed, to a third of their size. The zero Steps are none. One goroutine may
-// read them at a time.
+// Steps are the steps of a rank, in order, kept to the end of the run. All but the
+// latest are packed to a third of their size. The zero value is empty. Not safe for
+// concurrent use, not even for reading.
 type Steps struct {
 	list   spill.Packed[packedStep, *packedStep]
 	reader spill.PackedReader[packedStep, *packedStep]
@@ -24,11 +24,10 @@ func (s *Steps) At(k int) Step {
 	return Step(*s.reader.At(k))
 }
 
-// Last returns the last step, which is there until the next one comes.
+// Last returns the last step, valid until the next is appended.
 func (s *Steps) Last() *Step { return (*Step)(s.list.Last()) }
 
-// Between goes through the steps at from and after it, up to to and without it: the index of
-// each, and the step.
+// Between iterates over the steps from from up to but not including to, by index.
 func (s *Steps) Between(from, to int) iter.Seq2[int, Step] {
 	return func(yield func(int, Step) bool) {
 		for k := from; k < to && yield(k, s.At(k)); k++ {
@@ -36,13 +35,14 @@ func (s *Steps) Between(from, to int) iter.Seq2[int, Step] {
 	}
 }
 
-// append adds a step. All before it have ended.
+// append adds a step. The steps before it must have ended.
 func (s *Steps) append(one Step) { s.list.Append(packedStep(one)) }
 
-// packedStep is a Step as package packed has it.
+// packedStep is a Step in the form that package spill packs.
 type packedStep Step
 
-// Put appends the fields, times as lengths where they are of one step.
+// Put appends the fields to v; times within the step are relative, so that they are
+// small.
 func (s *packedStep) Put(v []int64) []int64 {
 	whole := int64(0)
 	if s.Whole {
@@ -51,7 +51,7 @@ func (s *packedStep) Put(v []int64) []int64 {
 	return s.Work.Put(append(v, s.Start, s.Until-s.Start, s.End-s.Until, s.Unrecorded, s.Ctx, s.Gen, int64(s.Phase)<<1|whole, int64(s.Segment)))
 }
 
-// Take takes what Put has appended.
+// Take sets the fields from the values that Put appended.
 func (s *packedStep) Take(v []int64) {
 	*s = packedStep{
 		Start: v[0], Until: v[0] + v[1], End: v[0] + v[1] + v[2], Unrecorded: v[3], Ctx: v[4], Gen: v[5],

@@ -7,61 +7,60 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The end and the beginning of time.
+// The latest and the earliest time.
 const (
 	never = math.MaxInt64
 	none  = math.MinInt64
 )
 
-// Walker walks through the rows of one rank, in the order of the stream, and
-// tells an Accumulator which slice of time they start in. It is the one place
-// that knows where steps begin and end; see Accumulator for what it promises.
+// Walker walks through the rows of one rank, in the order of the stream, and tells an
+// Accumulator which time slice they start in. No other code knows where steps begin and
+// end; see Accumulator for the contract.
 //
-// Time is cut where what it belongs to may change: where a step starts, at the
-// latest end of the open segment's steps so far, at the limits of the trace
-// window, and at the borders of what was not recorded. What lies after the
-// segment's latest end so far is Pending: the next step row reports whether it was
-// the segment's (the step goes on to that row) or a gap between two segments.
+// Time is cut wherever its attribution may change: at the start of a step, at the latest
+// end of the open segment's steps so far, at the limits of the trace window, and at the
+// borders of unrecorded time. Time after the segment's latest end so far is Pending. The
+// next step row decides whether it belonged to the segment (then the step extends to
+// that row) or was a gap between segments.
 type Walker struct {
-	// RankSteps is what the rows so far tell; complete after Finish.
+	// RankSteps is what is known from the rows so far; complete after Finish.
 	RankSteps
 
 	acc     Accumulator
 	phased  bool
-	unclear bool // streams whose steps are none will do
+	unclear bool // WalkOptions.Unclear
 
 	last int64 // start of the last row
-	next int64 // the next cut that is known ahead
+	next int64 // the next cut that is already known
 	now  Slice
 	done bool
 
 	traceStart, traceEnd int64
-	unrecorded           [][2]int64 // in order and apart
-	span                 int        // the first of them that ends after now.Start
-	stepSpan             int        // the same of the open step's start
+	unrecorded           [][2]int64 // sorted, not overlapping
+	span                 int        // index of the first one that ends after now.Start
+	stepSpan             int        // the same for the start of the open step
 	segEnd               int64      // latest end of the open segment's steps
 
-	worker *worker // nil where nobody asks
+	worker *worker // nil unless WalkOptions.Work
 }
 
-// WalkOptions says what a Walker is to know besides the rows.
+// WalkOptions are a Walker's options.
 type WalkOptions struct {
-	// Trace cuts time at the limits of the rank's trace window, too: from its
-	// first activity's start to its last one's end, over all its GPUs.
+	// Trace also cuts time at the limits of the rank's trace window: from the start of
+	// the first activity to the end of the last, over all its GPUs.
 	Trace bool
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Unclear takes streams whose steps turned out at their end not to be identifiable
-	// (RankSteps.Unclear); without it Add fails.
+	// Unclear accepts streams whose steps turned out not to be identifiable
+	// (RankSteps.Unclear); without it, Add fails.
 	Unclear bool
 	// Work counts what steps run (Step.Work).
 	Work bool
 }
 
-// NewWalker returns a walker through the rows of a rank of the stream that h
-// describes, and begins the first slice, which has no step. The columns
-// event.StepCols are used where there are step rows, event.PhaseCols where the
-// stream has them.
+// NewWalker returns a walker through the rows of a rank of the stream with header h, and
+// begins the first slice, which has no step. It uses the columns event.StepCols of step
+// rows, and event.PhaseCols if the stream has them.
 func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *Walker {
 	w := &Walker{
 		RankSteps: RankSteps{Rank: rank}, acc: acc, unclear: opt.Unclear, phased: h.Columns&event.PhaseCols == event.PhaseCols,
@@ -79,8 +78,8 @@ func NewWalker(h *event.Header, rank int32, opt WalkOptions, acc Accumulator) *W
 	return w
 }
 
-// traceWindow is the window of the trace of a rank, empty at the end of all time
-// where it has no GPU activity.
+// traceWindow returns the trace window of a rank, [never, never) if it has no GPU
+// activity.
 func traceWindow(s *event.RankSpan, busyAll bool) (start, end int64) {
 	from, to := s.GPUStart, s.GPUEnd
 	if busyAll && s.BusyStart != nil && s.BusyEnd != nil {
@@ -92,24 +91,24 @@ func traceWindow(s *event.RankSpan, busyAll bool) (start, end int64) {
 	return *from, *to
 }
 
-// TraceWindow returns the window of the rank's trace; ok is false where there is
-// none or it was not asked for.
+// TraceWindow returns the trace window of the rank, ns; ok is false if there is none or
+// WalkOptions.Trace is not set.
 func (w *Walker) TraceWindow() (start, end int64, ok bool) {
 	return w.traceStart, w.traceEnd, w.traceStart < w.traceEnd
 }
 
-// Slice is the slice under way, valid until it ends.
+// Slice returns the current slice, valid until it ends.
 func (w *Walker) Slice() *Slice { return &w.now }
 
-// SegmentEnd is the latest end of the open segment's steps so far, the earliest
-// time of all where no step has begun.
+// SegmentEnd returns the latest end of the open segment's steps so far, ns, or the
+// smallest int64 if no step has begun.
 func (w *Walker) SegmentEnd() int64 { return w.segEnd }
 
 // Recorded reports whether all of the time between from and to was recorded.
 func (w *Walker) Recorded(from, to int64) bool { return w.lost(0, from, to) == 0 }
 
-// lost is how much of the time between from and to was not recorded; the spans
-// before the given one are known to end before from.
+// lost returns how much of the time between from and to was not recorded, ns. Unrecorded
+// spans before index span must end before from.
 func (w *Walker) lost(span int, from, to int64) (ns int64) {
 	for ; span < len(w.unrecorded) && w.unrecorded[span][0] < to; span++ {
 		u := w.unrecorded[span]
@@ -118,8 +117,9 @@ func (w *Walker) lost(span int, from, to int64) (ns int64) {
 	return ns
 }
 
-// Add walks through rows i to j of b, all of the rank. An error is an
-// *event.Error: the rows are not in the order that package event promises.
+// Add walks through rows i to j of b, all of the rank. It returns an *event.Error if
+// rows are not in the order that package event requires, and a *NotFound if steps are
+// unclear and that is not accepted.
 func (w *Walker) Add(b *event.Batch, i, j int) error {
 	kinds, starts := b.Kind.Values[:j], b.Start.Values[:j]
 	for i < j {
@@ -159,7 +159,7 @@ func (w *Walker) Add(b *event.Batch, i, j int) error {
 	return nil
 }
 
-// work counts what rows i to j are to the open step.
+// work counts rows i to j as work of the open step.
 func (w *Walker) work(b *event.Batch, i, j int) {
 	switch {
 	case w.worker == nil:
@@ -170,8 +170,8 @@ func (w *Walker) work(b *event.Batch, i, j int) {
 	}
 }
 
-// scan returns the first of rows i to j that starts before the one before it, or
-// not in the slice under way, or is a row about steps.
+// scan returns the first of rows i to j that starts before its predecessor, lies outside
+// the current slice, or is a step or window row; j if there is none.
 func (w *Walker) scan(kinds []event.Kind, starts []int64, i, j int) int {
 	last, next := w.last, w.next
 	if w.done {
@@ -189,7 +189,7 @@ func (w *Walker) scan(kinds []event.Kind, starts []int64, i, j int) int {
 	return i
 }
 
-// Finish ends the rank's rows, of which only its window row may follow.
+// Finish ends the rank's rows. Only its window row may follow.
 func (w *Walker) Finish() {
 	if w.done {
 		return
@@ -200,7 +200,7 @@ func (w *Walker) Finish() {
 	w.endStep(w.segEnd, NoOwner)
 }
 
-// setWindow keeps what the window row says.
+// setWindow stores the window row.
 func (w *Walker) setWindow(b *event.Batch, i int) {
 	w.Window = &Window{
 		Start: b.Start.Values[i], End: b.End.Values[i], CommonSize: b.Size.Values[i], Steps: b.Step.Values[i], segment: -1,
@@ -213,7 +213,7 @@ func (w *Walker) setWindow(b *event.Batch, i int) {
 	w.Window.UnlikeMarkers = ok && class == event.StepMarker
 }
 
-// addStep ends the open step, if there is one, and begins that of row i.
+// addStep ends the open step, if any, and begins the step of row i.
 func (w *Walker) addStep(b *event.Batch, i int) error {
 	t, end, number := b.Start.Values[i], b.End.Values[i], b.Segment.Values[i]
 	last := len(w.Segments) - 1
@@ -249,7 +249,7 @@ func (w *Walker) addStep(b *event.Batch, i int) error {
 	return nil
 }
 
-// stepOf returns the step of a row of the last segment.
+// stepOf returns the step of a row; it belongs to the last segment.
 func (w *Walker) stepOf(b *event.Batch, i int) Step {
 	s := Step{
 		Start: b.Start.Values[i], End: b.End.Values[i], Until: never,
@@ -270,7 +270,8 @@ func (w *Walker) stepOf(b *event.Batch, i int) Step {
 	return s
 }
 
-// endStep ends the open step, if there is one, whose period goes on until t.
+// endStep ends the open step, if any, with its period, at t. pending says who owns
+// pending time.
 func (w *Walker) endStep(t int64, pending Owner) {
 	k := w.Steps.Len() - 1
 	if k < 0 {
@@ -288,7 +289,7 @@ func (w *Walker) endStep(t int64, pending Owner) {
 	w.acc.EndStep(k, pending)
 }
 
-// advance makes the cuts that are due at t.
+// advance makes the cuts due up to t.
 func (w *Walker) advance(t int64) {
 	for w.next <= t {
 		at := w.next
@@ -302,14 +303,14 @@ func (w *Walker) advance(t int64) {
 	}
 }
 
-// passed drops the unrecorded spans that end at t or before.
+// passed skips the unrecorded spans that end at or before t.
 func (w *Walker) passed(t int64) {
 	for w.span < len(w.unrecorded) && w.unrecorded[w.span][1] <= t {
 		w.span++
 	}
 }
 
-// at returns the slice that begins at t; where a step has begun, as if t were
+// at returns the slice that begins at t. If a step has begun, it assumes that t is
 // before the end of its segment.
 func (w *Walker) at(t int64) Slice {
 	s := Slice{Start: t, Step: -1}
@@ -324,7 +325,7 @@ func (w *Walker) at(t int64) Slice {
 	return s
 }
 
-// begin begins a slice and finds the next cut that is known ahead.
+// begin begins a slice and computes the next cut that is already known.
 func (w *Walker) begin(s Slice) {
 	w.now, w.next = s, never
 	if s.Place == InStep {

@@ -6,55 +6,52 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Accumulator measures a rank along a Walker, which calls it thus:
+// Accumulator measures a rank along a Walker, which calls it in this order:
 //
 //	NewWalker   Begin
 //	a cut       End, Begin
 //	a step row  End, EndStep of the step before (if any), Step, Begin
 //	Finish      End, EndStep (if any)
 //
-// and hands it the rows between by Rows. So an accumulator credits what it
-// measured since Begin to what the slice belongs to whenever End is called: to
-// nothing (Outside), to the step Slice.Step (InStep), to a pending sum of its own
-// (Pending), and besides to the trace where Slice.Trace is set. EndStep tells
-// whose the pending sum is. Spans that go on after the end of a slice (a kernel,
-// a range) are the accumulator's to split there.
+// and passes it the rows in between by Rows. At each End, an accumulator attributes what
+// it measured since Begin: to nothing (Outside), to the step Slice.Step (InStep), or to
+// a pending sum of its own (Pending); also to the trace if Slice.Trace is set. EndStep
+// says who owns the pending sum. The accumulator must split spans that extend beyond the
+// end of a slice (a kernel, a range) there.
 //
-// Slices are in order, without gaps, from the beginning of time to its end
-// (the smallest and the largest int64); they are empty only where several steps,
-// or a step and its end, are at one time. A step's first slice begins InStep at
-// its start unless that was not recorded.
+// Slices are in order, without gaps, from the smallest to the largest int64. They are
+// empty only where several steps, or a step and its end, coincide. The first slice of a
+// step is InStep and begins at its start, unless that was not recorded.
 type Accumulator interface {
-	// Rows observes rows i to j of b, at least one. All start in the slice under
-	// way, in order, and none is a step or a window row.
+	// Rows observes rows i to j of b, at least one. All start in the current slice, in
+	// order. None is a step or a window row.
 	Rows(b *event.Batch, i, j int)
-	// Begin begins a slice, End ends it at t: all rows that start before t were
-	// observed, and none other. Time t of the last slice is the end of time.
+	// Begin begins a slice and End ends it at t: exactly the rows that start before t
+	// have been observed. For the last slice t is the largest int64.
 	Begin(s Slice)
 	End(s Slice, t int64)
-	// Step begins step k of RankSteps.Steps, whose row is row i of b.
+	// Step begins step k of RankSteps.Steps. Its row is row i of b.
 	Step(b *event.Batch, i, k int)
-	// EndStep ends step k, of which everything is known now. What was Pending
-	// since it began belongs to owner.
+	// EndStep ends step k, which is then complete. What was Pending since it began
+	// belongs to owner.
 	EndStep(k int, owner Owner)
 }
 
-// Slice is a stretch of time of a rank that belongs to one thing.
+// Slice is a stretch of time of a rank with one attribution.
 type Slice struct {
 	Start int64 // ns
-	Place Place // what it belongs to
-	// Step is the open step's index in RankSteps.Steps, -1 where Place is
-	// Outside.
+	Place Place // its attribution
+	// Step is the index of the open step in RankSteps.Steps, -1 if Place is Outside.
 	Step int32
-	// Trace reports whether it is in the window of the trace; never where that was
-	// not asked for.
+	// Trace reports whether it is in the trace window; false unless WalkOptions.Trace is
+	// set.
 	Trace bool
-	// Unrecorded tells that nothing was recorded, which puts it outside of
-	// everything. What starts there all the same counts for nothing.
+	// Unrecorded says that nothing was recorded; Place is then Outside. Rows that start
+	// in it all the same do not count.
 	Unrecorded bool
 }
 
-// Place says what a slice belongs to.
+// Place is the attribution of a slice.
 type Place uint8
 
 const (
@@ -63,7 +60,7 @@ const (
 	Pending              // after the latest end of the open segment's steps so far
 )
 
-// Owner is what pending time turns out to belong to.
+// Owner is what pending time turned out to belong to.
 type Owner uint8
 
 const (
@@ -72,69 +69,67 @@ const (
 	GapOwner               // the gap between its segment and the next one
 )
 
-// Unknown stands for a number of requests that is not known.
+// Unknown stands for an unknown number of requests.
 const Unknown = -1
 
-// RankSteps is the steps of a rank.
+// RankSteps are the steps of a rank.
 type RankSteps struct {
 	Rank     int32     // its number in the stream
 	Steps    Steps     // in order
 	Segments []Segment // in order
-	// Window is what the window row says, nil before it came.
+	// Window is the window row, nil before it has come.
 	Window *Window
-	// Unclear: the steps could not be identified, and what Steps and Segments hold is no
-	// evidence.
+	// Unclear says that the steps could not be identified: Steps and Segments must not
+	// be used as evidence.
 	Unclear bool
 }
 
 // Step is a step of a rank.
 type Step struct {
-	// Start and End are its extent, Start and Until its period, ns. Until is not
-	// known before the step has ended.
+	// Start to End is the extent, Start to Until the period, ns. Until is not known
+	// before the step has ended.
 	Start, End, Until int64
 	// Unrecorded is how much of the period was not recorded, ns.
 	Unrecorded int64
-	// Ctx and Gen are its numbers of context and generation requests, or
-	// Unknown.
+	// Ctx and Gen are the numbers of context and generation requests, or Unknown.
 	Ctx, Gen int64
 	Phase    event.Phase // Context, Generation or Unknown
-	Segment  int32       // its index in RankSteps.Segments
-	Work     Work        // where that was asked for
-	// Whole tells that the period is whole: it ends where the next step of the
-	// segment begins, and all of it was recorded. That of the last step of a
-	// segment ends with the segment.
+	Segment  int32       // index in RankSteps.Segments
+	Work     Work        // zero unless WalkOptions.Work
+	// Whole says that the period ends where the next step of the segment begins, and all
+	// of it was recorded. The period of the last step of a segment ends with the segment
+	// and is not whole.
 	Whole bool
 }
 
-// Period is the length of the step's period, ns, without what was not recorded.
+// Period returns the length of the period, ns, without unrecorded time.
 func (s *Step) Period() int64 { return s.Until - s.Start - s.Unrecorded }
 
-// Segment is a number of steps without a long idle stretch between them.
+// Segment is a sequence of steps without a long idle stretch between them.
 type Segment struct {
-	// Number is what the stream calls it: some may be missing where rows were
-	// chosen.
+	// Number is its number in the stream. Numbers may be missing if rows were filtered.
 	Number int64
-	// First is the index of its first step, Steps their number.
+	// First is the index of its first step, Steps the number of steps.
 	First, Steps int
-	// Start is that of its first step, End the latest end of its steps, ns.
+	// Start is the start of its first step, End the latest end of its steps, ns.
 	Start, End int64
-	apart      int64 // how much of the time since the segment before was not recorded
+	apart      int64 // unrecorded time since the end of the segment before, ns
 }
 
 // Window is the benchmark window of a rank.
 type Window struct {
 	Start, End int64 // ns
-	CommonSize int64 // the most frequent size of steps
-	// UnlikeMarkers tells that forward-step markers show other iterations than these, of more than
-	// a tenth: of steps found by markers so many hold one more, which has none. The window row
-	// has the class step then.
+	CommonSize int64 // the most frequent Size of steps
+	// UnlikeMarkers says that forward-step markers, or what is launched between them,
+	// show other iterations than more than a tenth of these steps. The window row then
+	// has the class step.
 	UnlikeMarkers bool
-	Steps         int64 // of the rank when they were identified, before any choice
-	segment       int64 // number of the benchmark segment, -1: none
+	Steps         int64 // number of the rank's steps when they were identified, before any filter
+	segment       int64 // number of the benchmark segment, -1 for none
 }
 
-// Benchmark returns the index of the benchmark segment, -1 where there is none,
-// or none whose steps the rows hold: then all steps count.
+// Benchmark returns the index of the benchmark segment, -1 if there is none or its steps
+// were filtered out: then all steps count.
 func (r *RankSteps) Benchmark() int {
 	if r.Window == nil || r.Window.segment < 0 {
 		return -1
@@ -142,8 +137,8 @@ func (r *RankSteps) Benchmark() int {
 	return slices.IndexFunc(r.Segments, func(s Segment) bool { return s.Number == r.Window.segment })
 }
 
-// BenchmarkSteps returns the indices, from and to, of the steps that count: those
-// of the benchmark segment, or all.
+// BenchmarkSteps returns the range of indices, from inclusive, to exclusive, of the
+// steps that count: those of the benchmark segment, or all.
 func (r *RankSteps) BenchmarkSteps() (from, to int) {
 	if k := r.Benchmark(); k >= 0 {
 		s := &r.Segments[k]
@@ -152,10 +147,10 @@ func (r *RankSteps) BenchmarkSteps() (from, to int) {
 	return 0, r.Steps.Len()
 }
 
-// Steady returns the indices of the steady steps: of the steps that count those
-// without context requests and with the most generation requests, or where numbers
-// of requests are not known all that are no context steps. Steps whose period is not whole are
-// left out first, unless nothing else is left.
+// Steady returns the indices of the steady steps. Of the steps that count these are the
+// ones without context requests and with the most generation requests, or if numbers are
+// unknown, all but context steps. Steps whose period is not whole are used only if no
+// others are left.
 func (r *RankSteps) Steady() []int {
 	if steady := r.steady(func(s *Step) bool { return s.Whole }); len(steady) > 0 {
 		return steady
@@ -163,7 +158,8 @@ func (r *RankSteps) Steady() []int {
 	return r.steady(func(*Step) bool { return true })
 }
 
-// steady returns the steady ones among the steps that count and that keep admits.
+// steady returns the steady steps among the steps that count and for which keep returns
+// true.
 func (r *RankSteps) steady(keep func(*Step) bool) (steady []int) {
 	from, to := r.BenchmarkSteps()
 	counted, most := false, int64(Unknown)

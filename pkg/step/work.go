@@ -7,20 +7,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Work is what a step ran, and what its host called, counted in its period: by it a step is told
-// from those that are not as it is ([RankSteps.Kinds]).
+// Work counts what ran in the period of a step, and what its host called. It serves to
+// compare a step with the others ([RankSteps.Kinds]).
 type Work struct {
-	Forward  int32 // kernels of a forward pass that were launched by themselves
-	Loose    int32 // other kernels that were
-	Replayed int32 // kernels that replays of graphs ran
-	Whole    int32 // replays that were recorded as a whole
+	Forward  int32 // kernels of a forward pass that no graph replay ran
+	Loose    int32 // other kernels that no graph replay ran
+	Replayed int32 // kernels of graph replays
+	Whole    int32 // graph replays recorded as a whole
 	Launches int32 // calls that launch a kernel
 	Graphs   int32 // calls that launch a graph
-	Loads    int32 // calls that load code, or make a graph of what was captured
+	Loads    int32 // calls that load code, or instantiate a captured graph
 	Compiles int32 // spans in which the driver compiles or loads code
 }
 
-// Add adds what ran in another stretch.
+// Add adds the work of another time slice.
 func (w *Work) Add(o *Work) {
 	w.Forward += o.Forward
 	w.Loose += o.Loose
@@ -32,34 +32,35 @@ func (w *Work) Add(o *Work) {
 	w.Compiles += o.Compiles
 }
 
-// Put appends the fields, as elements do that are packed (package spill).
+// Put appends the fields to v, as package spill packs elements.
 func (w *Work) Put(v []int64) []int64 {
 	return append(v, int64(w.Forward), int64(w.Loose), int64(w.Replayed), int64(w.Whole), int64(w.Launches), int64(w.Graphs), int64(w.Loads), int64(w.Compiles))
 }
 
-// Take takes what Put has appended.
+// Take sets the fields from the values that Put appended.
 func (w *Work) Take(v []int64) {
 	*w = Work{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), int32(v[4]), int32(v[5]), int32(v[6]), int32(v[7])}
 }
 
-// forward are the classes of the kernels of a forward pass.
+// forward are the classes of kernels of a forward pass.
 var forward = event.ClassesOf(event.Allreduce, event.Attention, event.GEMM, event.MoE, event.Norm, event.RoPE, event.Activation, event.Quant)
 
-// Kind is what kind of step one is beside the others of its rank.
+// Kind classifies a step in comparison with the others of its rank.
 type Kind struct {
 	Eager   bool // its forward pass was launched kernel by kernel
 	Replays bool // it replays a graph
-	// Compiles tells that code is compiled, loaded or tried out in it; Tried is how many kernels
-	// are tried out, where so many more are launched outside of a forward pass than usual.
+	// Compiles says that code is compiled, loaded or tried out in the step. Tried is how
+	// many kernels are tried out, 0 unless far more than usual are launched outside a
+	// forward pass.
 	Compiles bool
 	Tried    int32
 }
 
-// Kinds returns what kinds of steps those from and to are, by the method that found them. By nvtx
-// steps are what the host did, and so is this: a step is eager that launches fewer graphs, and
-// MinForward kernels more, than half of the steps that launch a graph do. Else, and where no calls were
-// recorded, it is in whose period MinForward kernels of a forward pass run that no replay ran, and
-// more than replays ran.
+// Kinds classifies steps, given by their work, for the isolation method that found them.
+// With nvtx, steps are what the host did: a step is eager if it launches fewer graphs
+// than half of the steps that launch any, and at least MinForward more kernels. With
+// other methods, or if no calls were recorded, a step is eager if at least MinForward
+// kernels of a forward pass run in its period outside replays, and more than in replays.
 func Kinds(works []Work, method string) []Kind {
 	kinds := make([]Kind, len(works))
 	called := slices.ContainsFunc(works, func(w Work) bool { return w.Launches+w.Graphs > 0 })
@@ -80,7 +81,7 @@ func Kinds(works []Work, method string) []Kind {
 	return kinds
 }
 
-// quantileOf is a quantile of those that have a value, 0 where none has.
+// quantileOf returns the quantile q of the values that exist, 0 if there are none.
 func quantileOf(works []Work, q float64, of func(*Work) (int32, bool)) int32 {
 	var values []int32
 	for k := range works {
@@ -95,7 +96,7 @@ func quantileOf(works []Work, q float64, of func(*Work) (int32, bool)) int32 {
 	return values[int(q*float64(len(values)-1))]
 }
 
-// Kinds returns the kinds of the steps from one to another.
+// Kinds classifies the steps from from up to but not including to.
 func (r *RankSteps) Kinds(method string, from, to int) []Kind {
 	works := make([]Work, 0, to-from)
 	for _, s := range r.Steps.Between(from, to) {
@@ -104,9 +105,10 @@ func (r *RankSteps) Kinds(method string, from, to int) []Kind {
 	return Kinds(works, method)
 }
 
-// LostReplays reports whether so many graph replays are missing beside those that were recorded that
-// the recording cannot be trusted. Calls of the last steps may replay after them: no more are
-// missing there than in the whole trace, of which launched is 0 where that is not known.
+// LostReplays reports whether so many graph replays are missing, in comparison with the
+// launch calls, that the recording cannot be trusted. Calls of the last steps may be
+// replayed after them, so the number missing is at most that in the whole trace:
+// launched calls (0 if unknown) less recorded replays.
 func LostReplays(calls, replays, launched, recorded int64) bool {
 	missing := calls - replays
 	if launched >= calls {
@@ -116,12 +118,12 @@ func LostReplays(calls, replays, launched, recorded int64) bool {
 }
 
 // worker counts the work of the open step.
-type worker struct {
-	pending Work             // after the latest end of the segment's steps
+type worker struct { // after the latest end of the segment's steps so far
+	pending Work             // by call name: whether it loads code
 	loads   event.Memo[bool] // whether a call loads code
 }
 
-// count counts rows i to j.
+// count adds rows i to j to a Work.
 func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 	kinds := b.Kind.Values[:j]
 	for ; i < j; i++ {
@@ -156,5 +158,5 @@ func (w *worker) count(b *event.Batch, i, j int, to *Work) {
 	}
 }
 
-// loadsCode reports whether a call of the given name loads code.
+// loadsCode reports whether the call of that name loads code.
 func loadsCode(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.LoadsCode != 0 }
