@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// common is how many numbers are in both, which are sorted.
+// common returns how many numbers are in both lists, which are sorted.
 func common(a, b []int32) (n float64) {
 	for _, v := range a {
 		if _, is := slices.BinarySearch(b, v); is {
@@ -14,7 +14,8 @@ func common(a, b []int32) (n float64) {
 	return n
 }
 
-// once is the share of steps in which other lies once.
+// once returns the share of steps (from one element of at to the next) that contain
+// exactly one of other.
 func once(at, other []int32) float64 {
 	n, k := 0, 0
 	for i := 0; i+1 < len(at); i++ {
@@ -32,7 +33,7 @@ func once(at, other []int32) float64 {
 	return float64(n) / float64(max(1, len(at)-1))
 }
 
-// union returns the numbers that are in one of two sorted lists.
+// union returns the sorted union of two sorted lists.
 func union(a, b []int32) []int32 {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

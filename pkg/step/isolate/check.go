@@ -11,14 +11,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// shown is ns in a sentence.
+// shown formats ns for a sentence.
 func shown(ns int64) string { return report.Micros(float64(ns) / 1e3) }
 
 // warn adds a warning about the rank.
 func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format, args...)) }
 
-// check warns of what is odd about the steps. An error says that those of a rank
-// without markers cannot be identified.
+// check warns of irregularities in the steps. It returns an error if the steps of a rank
+// without markers cannot be identified, else nil.
 func (e *ended) check() (none *step.NotFound) {
 	e.checkWindow()
 	switch {
@@ -33,7 +33,7 @@ func (e *ended) check() (none *step.NotFound) {
 	return none
 }
 
-// checkWindow warns of a window of few of the steps.
+// checkWindow warns if the window has only a few of the steps.
 func (e *ended) checkWindow() {
 	n, all := len(e.inWindow()), len(e.sizes)
 	switch {
@@ -45,11 +45,12 @@ func (e *ended) checkWindow() {
 	}
 }
 
-// checkAhead warns where the GPU is still at work on the window's steps long after its
-// last marker, by a tenth of the window and more than the few steps that an engine
-// schedules ahead: markers are then as far apart as the host makes them, which is less
-// than the GPU takes. Of fewer steps than a benchmark has nobody can tell, nor where the last
-// one has context requests: it may take the GPU as long as many others.
+// checkAhead warns if the GPU still works on the window's steps long after its last
+// marker: for more than a tenth of the window, and longer than the few steps that an
+// engine schedules ahead. Markers are then as far apart as the host makes them, which is
+// less than the GPU needs. It does not apply to segments with fewer steps than a
+// benchmark has, nor if the last step has context requests, which may take the GPU as
+// long as many other steps.
 func (e *ended) checkAhead() {
 	for i, seg := range e.segments {
 		n, late, length := int64(len(seg.sizes)), seg.drained-seg.end, seg.end-seg.start
@@ -63,10 +64,10 @@ func (e *ended) checkAhead() {
 	}
 }
 
-// checkUnmarked warns of what is odd about steps that were found by structure or by
-// graph, and fails where the structure is not clear and nothing else tells.
+// checkUnmarked warns of irregularities in steps found by structure or by graph. It
+// returns an error if the structure is ambiguous and there are no markers.
 func (e *ended) checkUnmarked() *step.NotFound {
-	why, n := "", 0 // the segments that are unlike the window
+	why, n := "", 0 // the segments that differ from the window
 	if e.rule != nil {
 		why = e.rule.why
 	}
@@ -74,7 +75,7 @@ func (e *ended) checkUnmarked() *step.NotFound {
 		n += b2n(e.segment >= 0 && i != e.segment && stat.MostOf(e.odd(seg.sizes), len(seg.sizes)))
 	}
 	switch {
-	case why != "" && e.markers.ids > 0: // whose number is compared with that of the steps
+	case why != "" && e.markers.ids > 0: // checkCounts compares their number with that of the steps
 	case why != "" && e.plan.method == step.Graph:
 		e.warn("rank %d: %s", e.id, why)
 	case why != "":
@@ -93,8 +94,8 @@ func (e *ended) checkUnmarked() *step.NotFound {
 	return nil
 }
 
-// checkCounts warns where something else that a step has once says that there is another number
-// of steps: the one that says so most.
+// checkCounts warns if something else that occurs once per step indicates another number
+// of steps. It names the count that differs most.
 func (e *ended) checkCounts() {
 	n, nvtx, marked := len(e.sizes), e.plan.method == step.NVTX, int(e.markers.ids)
 	markers, ofMarkers, inside := n, "forward-step markers", -int(e.strays)
@@ -135,11 +136,11 @@ func (e *ended) checkCounts() {
 	e.warn("rank %d has %d steps by %s, but %s: steps may be split or merged; %s", e.id, n, e.plan.method, other, remedy)
 }
 
-// distance is by how much two numbers differ.
+// distance returns the absolute difference of two numbers.
 func distance(a, b int) int { return max(a, b) - min(a, b) }
 
-// more is how many more steps there are if those with several times the usual amount of work are
-// several.
+// more returns how many more steps there would be if steps with several times the usual
+// work were several.
 func more(work []int32, usual int32) (n int) {
 	for _, w := range work {
 		n += max(0, parts(w, usual)-1)
@@ -147,7 +148,7 @@ func more(work []int32, usual int32) (n int) {
 	return n
 }
 
-// median returns the upper median of numbers, 0 of none.
+// median returns the upper median of numbers, 0 if there are none.
 func median(numbers []int32) int32 {
 	if len(numbers) == 0 {
 		return 0
@@ -157,19 +158,20 @@ func median(numbers []int32) int32 {
 	return sorted[len(sorted)/2]
 }
 
-// outside counts by nvtx what a rank launches from one marker to the next. API calls come in
-// the order of their start, as markers do: whether a call is made during one is seen at once.
+// outside counts, for nvtx, what a rank launches during and between markers. API calls
+// come in the order of their start, as markers do, so it is known at once whether a call
+// is made during one.
 type outside struct {
-	end     int64 // latest end of the markers so far, never: none in this segment
-	number  int64 // of the last marker
-	numbers int   // how many steps there are by them, from the first marker of each segment to its last
-	grow    bool  // numbers do: one that all markers have counts nothing
-	now     launches
-	markers []launches
+	end     int64      // latest end of the markers so far, never if there is none in this segment
+	number  int64      // of the last marker
+	numbers int        // number of steps by marker numbers, from the first marker of each segment to its last
+	grow    bool       // numbers increase: a number that all markers share counts nothing
+	now     launches   // since the last marker began
+	markers []launches // by marker that has ended
 }
 
-// launches are calls that launch kernels, and graphs, during a marker and from its
-// end to the next one.
+// launches counts calls that launch kernels or graphs, during a marker and after it
+// until the next one.
 type launches [4]int32
 
 const (
@@ -179,7 +181,8 @@ const (
 	graphsAfter
 )
 
-// again reports whether as much is launched after a marker as during it: a forward pass without one.
+// again reports whether as much is launched after a marker as during it: a forward pass
+// without a marker.
 func (l *launches) again() bool {
 	if l[graphsDuring] > 0 {
 		return l[graphsAfter] >= l[graphsDuring]
@@ -187,13 +190,13 @@ func (l *launches) again() bool {
 	return l[kernelsDuring] > 0 && l[kernelsAfter] >= l[kernelsDuring]
 }
 
-// call counts a call that launches kernels, or a graph, and begins at t.
+// call counts a call at t that launches kernels or a graph.
 func (o *outside) call(class event.Class, t int64) {
 	o.now[b2n(class == event.GraphLaunch)*graphsDuring+b2n(t >= o.end)*kernelsAfter]++
 }
 
-// marker begins a marker that ends at end; one that is not fresh is a part of one before. What
-// was launched before the first one of a segment is not counted.
+// marker begins a marker that ends at end. If not fresh, it is part of an earlier one.
+// What was launched before the first marker of a segment is not counted.
 func (o *outside) marker(end, number int64, fresh bool) {
 	first, last := o.end == never, o.number
 	switch o.number = number; {
@@ -202,7 +205,7 @@ func (o *outside) marker(end, number int64, fresh bool) {
 	case o.now.again():
 		o.numbers += int(number - last)
 		o.grow = true
-	default: // engines count iterations in which they run nothing, too
+	default: // engines also count iterations in which they run nothing
 		o.numbers += int(min(number-last, 1))
 		o.grow = true
 	}
@@ -225,14 +228,15 @@ func (o *outside) close() {
 	o.end = never
 }
 
-// drains says whether less than another step is launched after the last marker.
+// drains reports whether less than another step is launched after the last marker.
 func (o *outside) drains() bool {
 	return o.now[graphsAfter] <= o.now[graphsDuring] && o.now[kernelsAfter] < max(o.now[kernelsDuring], step.MinForward)
 }
 
-// more returns how many more forward passes are launched than there are markers: less those in
-// which nothing is launched, and with those after whose end as much is launched as during most:
-// as many graphs, or where most have none, kernels.
+// more returns how many more forward passes are launched than there are markers; it may
+// be negative. Markers without launches count -1. Those after whose end as much is
+// launched as during most markers count more: as many graphs, or kernels if most markers
+// have no graphs.
 func (o *outside) more() (n int) {
 	var usual launches
 	for k := range usual {
@@ -252,7 +256,7 @@ func (o *outside) more() (n int) {
 			n--
 		case graphs > 0:
 			n += int(max(0, l[graphsAfter]-usual[graphsAfter]) / graphs)
-			n += b2n(parts(l[kernelsAfter], after+during+step.MinForward) > 1) // an eager one
+			n += b2n(parts(l[kernelsAfter], after+during+step.MinForward) > 1) // an eager pass
 		case after < during:
 			n += int(max(0, l[kernelsAfter]-after) / during)
 		default:
@@ -262,7 +266,7 @@ func (o *outside) more() (n int) {
 	return n
 }
 
-// parts is how many times whole something is, to the nearest.
+// parts returns work/whole, rounded to the nearest integer.
 func parts(work, whole int32) int {
 	return int(math.Round(float64(max(0, work)) / float64(max(1, whole))))
 }

@@ -5,24 +5,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// replayed is a rank whose steps are replays of graphs.
+// replayed is a rank whose steps are graph replays.
 type replayed struct{ *rank }
 
-// eager finds by graph the forward passes that no replay ran. Such a pass is a step, as one
-// that is replayed: it begins with the first kernel after what a step begins with, and is one
-// where so many kernels run from there to what the next step begins with, and no replay among
-// them. Where it is not clear what a step begins with, there are none.
+// eager finds, for graph, the forward passes that ran without a replay. Such a pass is a
+// step, like a replayed one. It begins with the first kernel after the work that begins
+// a step. It is a forward pass if at least MinForward kernels, and no replay, run from
+// there to the work that begins the next step. If the rule does not tell what a step
+// begins with, there are none.
 type eager struct {
-	// kernels is how many no replay ran, since what a step begins with. Elementwise ones do not
-	// count: code that is compiled launches them by the thousand.
+	// kernels counts the kernels outside replays since the work that begins a step.
+	// Elementwise ones do not count: compiled code launches them by the thousand.
 	kernels int32
-	onset   openStep // what may be a step, and begins with a kernel that no replay ran
-	name    string   // of that step; "" where there is none
-	// first tells that the open step is such a one, before which nothing is open.
+	onset   openStep // a possible step that begins with a kernel outside replays
+	name    string   // of that step, "" if there is none
+	// first says that the open step is such a step, and that nothing was open before it.
 	first bool
 }
 
-// observeReplay uses a GPU row that a graph launch ran.
+// observeReplay processes a GPU row that a graph launch ran.
 func (r replayed) observeReplay(b *event.Batch, k int) {
 	launch, ok := b.Correlation.Get(k)
 	if !ok || r.device != b.Device.Values[k] || r.ofStartup(b, k) {
@@ -31,7 +32,7 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 	r.endPauseAt(k)
 	boundary, fresh := false, r.context.begun(launch)
 	if fresh {
-		if r.launched(b, k) { // else what began belongs to this replay
+		if r.launched(b, k) { // otherwise what began belongs to this replay
 			r.put(k)
 			r.settleEager()
 		}
@@ -52,12 +53,12 @@ func (r replayed) observeReplay(b *event.Batch, k int) {
 	_ = r.prolong(launch, end) || r.prolong(r.step.id, end)
 }
 
-// observeEager uses row k, a kernel that no replay ran.
+// observeEager processes row k, a kernel that ran outside replays.
 func (r replayed) observeEager(b *event.Batch, k int) {
 	begins := r.between(b, k)
 	begins = r.launched(b, k) || begins
 	e, end := &r.eager, min(b.End.Values[k], r.border)
-	if (begins || !r.open) && r.rule.why == "" { // what began before the recording did is not known
+	if (begins || !r.open) && r.rule.why == "" { // otherwise it is unknown what began before the recording
 		r.put(k)
 		r.settleEager()
 		s, text := r.stepAt(b, k)
@@ -76,8 +77,8 @@ func (r replayed) observeEager(b *event.Batch, k int) {
 	e.kernels += int32(b2n(b.Class.Values[k] != event.Elementwise))
 }
 
-// settleEager makes a step of what began as one if it is a forward pass, whose rows are in the
-// output, and else takes it back.
+// settleEager makes the pending eager pass a step if it is a forward pass, and otherwise
+// discards it. The rows of the pass must be in the output.
 func (r replayed) settleEager() {
 	e := &r.eager
 	switch forward := e.kernels >= step.MinForward; {

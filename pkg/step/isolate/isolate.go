@@ -115,42 +115,42 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Options says how to isolate.
+// Options are the options of isolation.
 type Options struct {
 	// By is one of [step.Methods]; "" is [step.Auto].
 	By string
-	// Gap is how long after the latest end of an allreduce step, ns, another
-	// kernel begins the next one where neither was launched during a marker. 0
-	// is the default in ranks that have markers, and has the steps of others
+	// Gap, ns: a kernel that starts longer than this after the latest end of an
+	// allreduce step begins the next step, if neither was launched during a marker. 0
+	// means the default in ranks with markers; the steps of other ranks are then
 	// identified by their structure.
 	Gap int64
-	// SegmentGap is the idle stretch, in ns, that ends a segment, 0 the default.
+	// SegmentGap, ns, is the idle time that ends a segment; 0 means the default.
 	SegmentGap int64
-	// Marker is an expression for forward-step markers, see marker.Compile; ""
-	// takes the presets.
+	// Marker is an expression for forward-step markers, see marker.Compile; "" means the
+	// presets.
 	Marker string
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Columns are the columns that the rows keep, besides those that are added;
-	// 0 keeps all.
+	// Columns are the columns that rows keep, besides those that are added; 0 keeps all.
 	Columns event.Set
-	// Hold is for how many calls of Next a batch stays valid, 0 for one.
+	// Hold is the number of calls of Next for which a batch stays valid; 0 means one.
 	Hold int
-	// Log takes remarks, a sentence each; nil drops them.
+	// Log receives remarks, a sentence each; nil drops them.
 	Log func(string)
-	// Warn takes warnings, a sentence each, which belong into every report; nil
-	// gives them to Log.
+	// Warn receives warnings that belong in every report, a sentence each; nil sends
+	// them to Log.
 	Warn func(string)
-	// Unclear is called where it turns out at the end of the rows that the steps of some ranks
-	// (NotFound.Ranks), or of all, cannot be identified. It says whether the stream ends whole
-	// all the same: window rows of those ranks then have no number of steps, which says to whoever
-	// reads them that their steps are none. Else, and where it is nil, Next returns the error.
+	// Unclear is called if it turns out at the end of the rows that the steps of some
+	// ranks (NotFound.Ranks), or of all, cannot be identified. If it returns true the
+	// stream ends normally, but the window rows of those ranks have no number of steps,
+	// which tells readers not to use their steps. If it returns false, or is nil, Next
+	// returns the error.
 	Unclear func(*step.NotFound) bool
-	// Leave are ranks whose rows pass as they are, without steps.
+	// Leave are ranks whose rows pass unchanged, without steps.
 	Leave []int32
 }
 
-// Isolator is the stream with steps. It is an event.Source.
+// Isolator adds steps to a stream. It is an event.Source.
 type Isolator struct {
 	src    event.Source
 	header event.Header
@@ -158,19 +158,19 @@ type Isolator struct {
 	plan   plan
 
 	ranks []*rank // in the order of their rows
-	cur   *rank   // the last of them, whose rows are read
+	cur   *rank   // the last of them, whose rows are being read
 
 	ready []*event.Batch // settled batches, oldest first
-	lent  []*event.Batch // those that the caller may read, oldest first
+	lent  []*event.Batch // those that the caller may still read, oldest first
 	pool  pool
 	done  bool
 
-	parts []*Isolator // that have the ranks, where they are read in parts
-	part  bool        // it is one of these: the window rows come from another
+	parts []*Isolator // one for each part of the source, if it is read in parts
+	part  bool        // it is one of these: its parent adds the window rows
 }
 
-// New returns the rows of src with steps. It fails where the method does not
-// fit the stream; such an error is an *event.Error.
+// New returns a stream with the rows of src and their steps. It returns an *event.Error
+// or a *step.NotFound if the method does not fit the stream.
 func New(src event.Source, opt Options) (*Isolator, error) {
 	h := src.Header()
 	if h.LeftOut() {
@@ -255,7 +255,7 @@ func (it *Isolator) Next() (*event.Batch, error) {
 	return b, nil
 }
 
-// add hands the rows of a batch to their ranks, a run of one rank at a time.
+// add passes the rows of a batch to their ranks, consecutive rows of one rank together.
 func (it *Isolator) add(b *event.Batch) error {
 	for i := 0; i < b.Len; {
 		id, known := b.Rank.Get(i)
@@ -279,8 +279,8 @@ func (it *Isolator) add(b *event.Batch) error {
 	return nil
 }
 
-// enter makes the rank with the given number the current one, and ends the one before: the rows
-// of a rank are in one piece.
+// enter makes a rank the current one, and ends the one before: the rows of a rank must
+// be contiguous.
 func (it *Isolator) enter(id int32) error {
 	if it.cur != nil && it.cur.id == id {
 		return nil
@@ -309,7 +309,7 @@ func (it *Isolator) enter(id int32) error {
 	return nil
 }
 
-// endRank ends the current rank, if there is one.
+// endRank ends the current rank, if any.
 func (it *Isolator) endRank() error {
 	if it.cur == nil {
 		return nil
@@ -319,14 +319,14 @@ func (it *Isolator) endRank() error {
 	return err
 }
 
-// finish ends the last rank and adds the window rows, but for a part.
+// finish ends the last rank and, except in a part, adds the window rows.
 func (it *Isolator) finish() error {
 	it.done = true
 	if err := it.endRank(); err != nil {
 		return err
 	}
 	if it.part {
-		it.pool.free, it.lent = nil, nil // of many ranks most are done
+		it.pool.free, it.lent = nil, nil // free the memory: there may be many ranks, most of them done
 		return nil
 	}
 	return it.addWindows()

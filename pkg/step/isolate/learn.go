@@ -5,35 +5,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// rule is how the steps of a rank without markers are identified.
+// rule identifies the steps of a rank without markers.
 type rule struct {
-	begins []bool // of each token, whether a step begins where it lies before a collective
+	begins []bool // by token: a step begins at the collective or replay that it precedes
 	groups int    // whole steps that it was learned from
-	single bool   // each replay of a graph is a step
-	silent bool   // there was no evidence there
-	why    string // what was not clear where the rule was learned, "" for nothing
+	single bool   // each graph replay is a step
+	silent bool   // there was no evidence at all
+	why    string // what was ambiguous, "" for nothing
 }
 
-// learner holds back the rows of a rank without markers, from a collective on, until it is known
-// how to identify steps: as far as enough is known, or to the end.
+// learner holds back the rows of a rank without markers, from a collective on, until it
+// is known how to identify steps: until enough is known, or to the end.
 type learner struct {
 	held  output // copies of the rows
-	rows  int    // how many there are
-	retry int    // the number of rows at which to try
+	rows  int    // how many are held
+	retry int    // number of rows at which to try again
 	run   run
-	rule  *rule // what was found when it was last tried
+	rule  *rule // result of the last try
 	whole int   // replays that begin with an embedding: each is a forward pass
 }
 
-// learns says whether the steps of the rank have to be learned before its next
-// collective is used.
+// learns reports whether the steps of the rank have to be learned before its next
+// collective is processed.
 func (s *structure) learns() bool {
 	return s.rule == nil && s.learner == nil && !s.replaying &&
 		(s.plan.method == step.Graph || s.plan.method == step.Allreduce && !s.plan.gapsAlone && !s.marked)
 }
 
-// learn learns from rows i to j, which are held, of which the first one is a collective, or by graph
-// any row, until it is time to decide.
+// learn holds rows i to j and learns from them, until it is time to decide. The first
+// one is a collective, or for graph any row.
 func (r *rank) learn(b *event.Batch, i, j int) error {
 	r.put(i)
 	if r.learner == nil {
@@ -66,7 +66,8 @@ func (r *rank) learn(b *event.Batch, i, j int) error {
 	return r.learned()
 }
 
-// read learns from row k. What is inside a replay says nothing about where it stands among others.
+// read learns from row k. What runs inside a replay does not say where the replay stands
+// among others.
 func (s *structure) read(b *event.Batch, k int) {
 	l, kind, graph := s.learner, b.Kind.Values[k], s.plan.method == step.Graph
 	switch {
@@ -92,11 +93,11 @@ func (s *structure) read(b *event.Batch, k int) {
 	l.run.units++
 }
 
-// learned ends the learning: it sets the rule, and uses the rows that were held.
+// learned ends the learning: it sets the rule and processes the rows that were held.
 func (r *rank) learned() (err error) {
 	l := r.learner
 	if u := l.rule; !r.marked && l.run.units > 0 {
-		if r.plan.method == step.Graph { // each replay is a step, unless the period is of several
+		if r.plan.method == step.Graph { // each replay is a step, unless the period has several
 			u.single = u.why != ""
 			switch {
 			case u.silent && float64(l.whole) >= step.Enough*float64(l.run.units):
@@ -123,7 +124,7 @@ func (r *rank) learned() (err error) {
 	return err
 }
 
-// wants returns the rows to stop at: also those with whose tokens a step begins.
+// wants returns the rows to stop at: want, and the rows whose tokens begin a step.
 func (u *rule) wants(want [event.MaxKinds]uint32, all []token) [event.MaxKinds]uint32 {
 	for t, begins := range u.begins {
 		switch t := int32(t); {

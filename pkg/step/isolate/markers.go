@@ -11,24 +11,25 @@ import (
 type markerRange struct {
 	start, end int64
 	maxEnd     int64 // the latest end of this range and all before it
-	number     int64 // the engine's number of the step, noNumber where it has none
-	id         int64 // which marker this is, the same for ranges that are one
-	first      int64 // where the first range with this id starts
+	number     int64 // the engine's number of the step, noNumber if it has none
+	id         int64 // the marker that it is part of: equal for ranges of one marker
+	first      int64 // start of the first range with this id
 	text       string
 }
 
+// noNumber stands for a marker without a step number.
 const noNumber = math.MinInt64
 
-// markers are the latest marker ranges of a rank, in the order of their start.
+// markers are the latest marker ranges of a rank, in the order of their starts.
 type markers struct {
 	ranges []markerRange
-	ids    int64 // how many different ones there were
+	ids    int64 // how many markers there have been
 }
 
-// add appends a range, which starts no earlier than those before it, and returns
-// its id and whether that is a new one.
+// add appends a range, which must not start before earlier ones. It returns the id of
+// its marker, and whether that is new.
 func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
-	if len(m.ranges) == maxQueued {
+	if len(m.ranges) == maxQueued { // append moves the others when it needs room
 		m.ranges = m.ranges[1:] // append moves the others when it needs room
 	}
 	id, first, fresh := m.ids, start, true
@@ -51,8 +52,8 @@ func (m *markers) add(start, end, number int64, text string) (id int64, fresh bo
 	return id, fresh
 }
 
-// around returns the range around time t, of several the one that starts last,
-// nil where there is none.
+// around returns the range around time t, the one that starts last if there are several,
+// nil if none. It is valid until the next add.
 func (m *markers) around(t int64) *markerRange {
 	i := sort.Search(len(m.ranges), func(k int) bool { return m.ranges[k].start > t }) - 1
 	for ; i >= 0 && m.ranges[i].maxEnd > t; i-- {

@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// observe uses row k, at which scan stopped.
+// observe processes row k, at which scan stopped.
 func (r *rank) observe(b *event.Batch, k int) {
 	kind, classed := b.Kind.Values[k], b.Class.Valid.Get(k)
 	switch {
@@ -29,7 +29,7 @@ func (r *rank) observe(b *event.Batch, k int) {
 	}
 }
 
-// observeMarker uses an NVTX range that may be a forward-step marker.
+// observeMarker processes an NVTX range that may be a forward-step marker.
 func (r *rank) observeMarker(b *event.Batch, k int) {
 	text := string(b.Name.Get(k))
 	counts, ok := r.plan.marker.Parse(text)
@@ -58,8 +58,8 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 	}
 }
 
-// prolong moves the end of the step with the given id, if its row is still
-// here, to end where that is later.
+// prolong extends the step with the given id to end, if its row is still held; it
+// reports whether it was.
 func (r *rank) prolong(id, end int64) bool {
 	s := &r.step
 	if s.id != id {
@@ -79,15 +79,16 @@ func (r *rank) prolong(id, end int64) bool {
 	return r.open
 }
 
-// extend moves the end of the open segment to end where that is later.
+// extend extends the open segment to end.
 func (r *rank) extend(end int64) {
 	seg := &r.segments[len(r.segments)-1]
 	seg.end = max(seg.end, end)
 	r.limit = max(r.limit, seg.end+r.plan.segmentGap)
 }
 
-// stepAt returns the step that may begin with row k of the GPU, of the marker range that it was
-// launched during, if there is one: with its id and text, else none and "step".
+// stepAt returns the step that may begin with GPU row k. If it was launched during a
+// marker range, the step has that marker's id and text, else the id none and the text
+// "step".
 func (r *rank) stepAt(b *event.Batch, k int) (s openStep, text string) {
 	s = openStep{id: none, start: b.Start.Values[k], end: min(b.End.Values[k], r.border), size: 1, since: never}
 	launch, ok := b.LaunchStart.Get(k)
@@ -102,10 +103,10 @@ func (r *rank) stepAt(b *event.Batch, k int) (s openStep, text string) {
 	return s, "step"
 }
 
-// observeCollective uses row k, a kernel of the class whose kernels make a step. One device of the
-// rank counts (r.device): the others run the same collectives. A segment that
-// begins without a marker and goes on with one may have begun with another model's
-// collectives, which is what retract is about.
+// observeCollective processes row k, a kernel of the class that steps are made of. Only
+// one device of the rank counts (r.device), because the others run the same collectives.
+// If a segment begins without a marker and continues with one, its first collectives may
+// be another model's: see retract.
 func (r *rank) observeCollective(b *event.Batch, k int) {
 	if r.device < 0 {
 		r.device = b.Device.Values[k]
@@ -124,7 +125,7 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 	}
 	begins := s.id != none && s.id != r.step.id
 	switch {
-	case s.id != none || r.step.id != none: // a sampler's collective, a draft model's, is of the step under way
+	case s.id != none || r.step.id != none: // a sampler's or a draft model's collective belongs to the current step
 	case r.rule != nil:
 		begins = boundary
 	default:
@@ -139,9 +140,9 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 	r.prolong(r.step.id, s.end)
 }
 
-// ofStartup says whether row k was launched in the step in which PyTorch's profiler started: its
-// reader takes that step's marker away, as it includes profiler start-up, and so it is none by
-// whatever method.
+// ofStartup reports whether row k was launched in the step during which PyTorch's
+// profiler started. The reader removes that step's marker, because the step includes
+// profiler start-up. It is no step by any method.
 func (r *rank) ofStartup(b *event.Batch, k int) bool {
 	if !r.startup {
 		return false
@@ -153,9 +154,9 @@ func (r *rank) ofStartup(b *event.Batch, k int) bool {
 	return launch < r.started
 }
 
-// retract takes back the step with which a segment began without a marker, where
-// one with a marker follows: a draft's or a sampler's collectives, or the end of a
-// step that began before the recording did. Their rows belong to no step.
+// retract discards the step with which a segment began without a marker, if one with a
+// marker follows: it is a draft model's or a sampler's collectives, or the end of a step
+// that began before the recording. Its rows belong to no step.
 func (r *rank) retract() {
 	r.out.drop(r.step.at)
 	r.step.at.row--

@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// pool keeps batches for use again.
+// pool keeps batches for reuse.
 type pool struct {
 	columns event.Set
 	free    []*event.Batch
@@ -23,22 +23,22 @@ func (p *pool) get() *event.Batch {
 	return b
 }
 
-// put takes a batch back that nobody reads any more.
+// put returns a batch to the pool. No one may use it any more.
 func (p *pool) put(b *event.Batch) { p.free = append(p.free, b) }
 
-// pos is the place of a row in an output: the number of its batch, counted from
-// the beginning of the rank, and the row in it.
+// pos is the position of a row in an output: the number of its batch, from the beginning
+// of the rank, and its index there.
 type pos struct{ batch, row int }
 
-// output holds the rows of a rank that are not handed out yet, in batches. Step rows are put
-// between them later.
+// output holds the rows of a rank that have not been released. Step rows are inserted
+// later.
 type output struct {
 	pool    *pool
 	first   int // number of batches[0]
 	batches []*event.Batch
 }
 
-// last returns the batch that rows are appended to.
+// last returns the batch to which rows are appended.
 func (o *output) last() *event.Batch {
 	if len(o.batches) == 0 {
 		o.batches = append(o.batches, o.pool.get())
@@ -46,10 +46,10 @@ func (o *output) last() *event.Batch {
 	return o.batches[len(o.batches)-1]
 }
 
-// at returns the batch of a row that was not released yet.
+// at returns the batch of a row that has not been released.
 func (o *output) at(p pos) *event.Batch { return o.batches[p.batch-o.first] }
 
-// seal starts a new batch where the last one has that many rows.
+// seal begins a new batch if the last one has at least that many rows.
 func (o *output) seal(rows int) {
 	if o.last().Len >= rows {
 		o.batches = append(o.batches, o.pool.get())
@@ -66,7 +66,7 @@ func (o *output) add(b *event.Batch, i, j int) {
 	}
 }
 
-// after returns the first row of a batch that comes after p.
+// after returns the index of the first row of a batch that comes after p.
 func (p pos) after(batch int) int {
 	if batch == p.batch {
 		return p.row + 1
@@ -74,7 +74,7 @@ func (p pos) after(batch int) int {
 	return 0
 }
 
-// each calls fn with the rows after the row at p that are in the output.
+// each calls fn with each row after p. fn must not insert rows.
 func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
 	for n := p.batch - o.first; n < len(o.batches); n++ {
 		for i := p.after(o.first + n); i < o.batches[n].Len; i++ {
@@ -83,8 +83,8 @@ func (o *output) each(p pos, fn func(b *event.Batch, i int)) {
 	}
 }
 
-// tag gives the rows after the step row at p that start before end the
-// step's number.
+// tag sets the step number of the step row at p, and of the rows after it that start
+// before end.
 func (o *output) tag(p pos, end, step int64) {
 	o.at(p).Step.Set(p.row, step)
 	for n, done := p.batch-o.first, false; n < len(o.batches) && !done; n++ {
@@ -95,7 +95,8 @@ func (o *output) tag(p pos, end, step int64) {
 	}
 }
 
-// startOf returns the first of the rows from from on that starts at t or later.
+// startOf returns the index of the first row, at from or after it, that starts at t or
+// later; b.Len if none.
 func startOf(b *event.Batch, from int, t int64) int {
 	starts := b.Start.Values[from:b.Len]
 	if n := len(starts); n == 0 || starts[n-1] < t {
@@ -104,8 +105,8 @@ func startOf(b *event.Batch, from int, t int64) int {
 	return from + sort.Search(len(starts), func(k int) bool { return starts[k] >= t })
 }
 
-// insert puts a row of a name, else of nulls, before the first row after the one at p that starts
-// at t or later, and returns its place.
+// insert inserts a row, null but for its name, before the first row after p that starts
+// at t or later. It returns its position.
 func (o *output) insert(p pos, t int64, name string) pos {
 	b := o.last()
 	n := len(o.batches) - 1
@@ -146,8 +147,8 @@ func (o *output) drop(p pos) {
 	o.pool.put(b)
 }
 
-// release appends to ready the full batches before the one numbered limit, all of whose rows
-// start before t.
+// release appends full batches to ready and removes them: those before batch number
+// limit all of whose rows start before t.
 func (o *output) release(ready []*event.Batch, limit int, t int64) []*event.Batch {
 	n := 0
 	for n < min(limit-o.first, len(o.batches)-1) && startOf(o.batches[n], 0, t) == o.batches[n].Len {
@@ -159,7 +160,8 @@ func (o *output) release(ready []*event.Batch, limit int, t int64) []*event.Batc
 	return ready
 }
 
-// close appends all batches to ready, and leaves none: of many ranks most are done.
+// close appends all batches to ready and frees its own memory: there may be many ranks,
+// most of them done.
 func (o *output) close(ready []*event.Batch) []*event.Batch {
 	if n := len(o.batches); n > 0 && o.batches[n-1].Len == 0 {
 		o.pool.put(o.batches[n-1])

@@ -2,13 +2,13 @@ package isolate
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// Parts returns the rows with steps of each part of the source. It is event.Parted's: a
-// rank's steps depend on nothing else, and what is said of several comes with the window
-// rows.
+// Parts returns the rows with steps for each part of the source. It implements
+// event.Parted. The steps of a rank depend on its own rows only, and remarks about
+// several ranks come with the window rows.
 func (it *Isolator) Parts() (parts []event.Source, beside int) {
 	for _, id := range it.header.RankNumbers() {
 		if _, say := it.planOf(id); say != "" {
-			return nil, 0 // it is to be said when the rank begins
+			return nil, 0 // the remark is due when the rank begins
 		}
 	}
 	sources, beside := event.PartsOf(it.src)
@@ -20,7 +20,7 @@ func (it *Isolator) Parts() (parts []event.Source, beside int) {
 	return parts, beside
 }
 
-// Rest returns the window rows. It is event.Parted's.
+// Rest returns the window rows. It implements event.Parted.
 func (it *Isolator) Rest() (event.Source, error) {
 	for _, one := range it.parts {
 		it.ranks = append(it.ranks, one.ranks...)

@@ -10,31 +10,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// kind is a kind of evidence for where a step begins. A step has each once, or does not
-// have it.
+// kind is a kind of evidence for where a step begins. Every step has each kind once, or
+// the run does not have it.
 type kind int
 
 const (
 	byEmbedding kind = iota // the kernel that looks up embeddings
 	byInput                 // copies to the GPU
 	bySync                  // the host waits for the GPU
-	byHead                  // the kernels that make tokens of the logits
+	byHead                  // kernels that turn logits into tokens
 	byOutput                // copies from the GPU
 	numKinds
 )
 
-// lastOnset is the last of the kinds of what stands at the beginning of a step; of what
-// comes after them it is not known where in a step it stands.
+// lastOnset is the last kind that stands at the beginning of a step. For the kinds after
+// it the place in the step is unknown.
 const lastOnset = bySync
 
-// run is what lies before a device's collectives, or replays, in a stretch without markers.
+// run is what precedes the collectives, or replays, of a device in a stretch without
+// markers.
 type run struct {
-	units  int32     // how many there are
-	places [][]int32 // of each token, those that it lies before, by their number
+	units  int32     // how many collectives or replays
+	places [][]int32 // by token: the units that it precedes, by index, sorted
 }
 
-// add notes that a token lies before the next collective. What came before the first one was not
-// seen.
+// add records that a token precedes the next unit. What precedes the first one was not
+// seen in full, and does not count.
 func (s *run) add(t int32) {
 	for int(t) >= len(s.places) {
 		s.places = append(s.places, nil)
@@ -45,10 +46,10 @@ func (s *run) add(t int32) {
 	}
 }
 
-// evidence is where in a run what a step has once lies: the collectives, of each kind.
+// evidence is, by kind, the units that evidence of the kind precedes.
 type evidence [numKinds][]int32
 
-// evidence returns what there is in the run.
+// evidence returns the evidence in the run.
 func (s *run) evidence(all []token) (e evidence) {
 	for t, places := range s.places {
 		for k := range e {
@@ -60,19 +61,20 @@ func (s *run) evidence(all []token) (e evidence) {
 	return e
 }
 
-// fit is a period that a run may have.
+// fit is a candidate period of a run.
 type fit struct {
-	at    []int32 // the collectives with which its repetitions begin, by their number
-	kinds []kind  // of evidence that each repetition has once
-	score int     // how many of them, less those that recur otherwise
+	at    []int32 // the units with which its repetitions begin, by index
+	kinds []kind  // of evidence that occurs once in each repetition
+	score int     // number of kinds, less the kinds that recur otherwise
 }
 
-// fits returns the periods that cover the run: those of the sequence of what there is evidence of
-// before each collective, and of that without what ends a step, which a draft model has, too,
-// as often as it likes. Collectives before which there is none, as inside layers, are left out.
+// fits returns the periods that cover the run. It tries the sequence of evidence before
+// each unit, first of all kinds, then without the kinds that end a step, which a draft
+// model may have any number of times. Units without evidence before them, as inside
+// layers, are left out.
 func (s *run) fits(e *evidence, tokens []token) (all []fit) {
 	for _, kinds := range [...]kind{numKinds, lastOnset + 1} {
-		before := make([]int32, s.units+1) // with what comes after the last one
+		before := make([]int32, s.units+1) // one more for what follows the last unit
 		for k, places := range e[:kinds] {
 			for _, at := range places {
 				before[at] |= 1 << k
@@ -95,8 +97,9 @@ func (s *run) fits(e *evidence, tokens []token) (all []fit) {
 	return all
 }
 
-// weigh says which evidence each repetition of the period has once. It is enough that one token of a
-// kind is there once: what makes tokens stretches over a collective of the sampler.
+// weigh finds the kinds of evidence that each repetition has once. It suffices that one
+// token of a kind occurs once: making tokens may extend across a collective of the
+// sampler.
 func (f *fit) weigh(e *evidence, s *run, all []token) {
 	for k, places := range e {
 		is := once(f.at, places) >= step.Enough
@@ -114,8 +117,9 @@ func (f *fit) weigh(e *evidence, s *run, all []token) {
 	}
 }
 
-// merge makes those symbols, sets of kinds of evidence, the same that share half of what they have:
-// each the most frequent one. An eager pass is a step as one that is replayed.
+// merge makes symbols (sets of kinds of evidence) equal that share half of their
+// elements, by replacing each with the most frequent one. This makes an eager pass equal
+// to a replayed one.
 func merge(symbols []int32) {
 	var counts [1 << numKinds]int
 	for _, v := range symbols {
@@ -130,8 +134,8 @@ func merge(symbols []int32) {
 	}
 }
 
-// fitOf returns the period of a run of a lag, nil where the run is too short for one, or it does
-// not cover the sequence.
+// fitOf returns the period of a repeat, nil if it is too short or does not cover the
+// sequence.
 func fitOf(at, symbols []int32, r step.Repeat) *fit {
 	if r.To-r.From < minRepetitions*r.Lag {
 		return nil
@@ -152,9 +156,9 @@ func fitOf(at, symbols []int32, r step.Repeat) *fit {
 	return f
 }
 
-// rule learns from the run how to identify its steps: they are the repetitions of the period
-// with which most kinds of evidence go, which also say where in it a step begins: where the first
-// kind stands that each repetition has once.
+// rule learns from the run how to identify its steps. They are the repetitions of the
+// period with the best score. A step begins where the first kind of evidence stands that
+// each repetition has once.
 func (s *run) rule(all []token) *rule {
 	e := s.evidence(all)
 	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
@@ -179,8 +183,8 @@ func (s *run) rule(all []token) *rule {
 	return u
 }
 
-// best returns the period with which most kinds of evidence go, and one of other steps with
-// which as many do; nil where there is none.
+// best returns the period with the highest score, and another one with the same score
+// that gives other steps; nil if there is none.
 func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
 	all := s.fits(e, tokens)
 	for i := range all {
@@ -196,9 +200,9 @@ func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
 	return best, rival
 }
 
-// beginAt has the rule begin steps with tokens that lie where steps begin and hardly anywhere else: of
-// them those that are needed for nearly all of the steps, the most frequent first. It says whether
-// there are enough.
+// beginAt selects the tokens that begin steps: those that occur where steps begin and
+// hardly anywhere else, the most frequent first, as many as are needed for nearly all
+// steps. It reports whether they suffice.
 func (u *rule) beginAt(at []int32, places [][]int32) bool {
 	var tokens []int
 	for t, places := range places {

@@ -9,30 +9,31 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Columns returns the columns of a stream that finding its steps takes.
+// Columns returns the columns that finding the steps of a stream needs.
 func Columns(h *event.Header, opt Options) event.Set {
-	method, _, _ := choose(h, &opt) // New says what is wrong with it
+	method, _, _ := choose(h, &opt) // New returns the error
 	return columns(method) | event.HostCols
 }
 
-// Launched returns the class of the kernels whose launching calls finding steps takes, false
-// where it takes those of all GPU rows.
+// Launched returns the class of the kernels whose launch calls are needed to find steps,
+// false if those of all GPU rows are.
 func Launched(h *event.Header, opt Options) (event.Class, bool) {
 	method, _, _ := choose(h, &opt)
 	return event.Allreduce, method == step.Allreduce && !structured(h, &opt)
 }
 
-// HostClasses returns the classes of API calls and NVTX ranges that finding its steps looks
-// at, false where it looks at all: where structure tells steps, rows of any class count among
-// those that it is learned from.
+// HostClasses returns the classes of API calls and NVTX ranges that are needed to find
+// steps. It returns false if all are: where steps are identified by structure, rows of
+// any class may be evidence.
 func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	method, _, _ := choose(h, &opt)
 	few := method == step.NVTX || method == step.Allreduce && !structured(h, &opt)
 	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
 }
 
-// MayBeUnclear reports whether it may turn out at the end of the rows after a header that steps
-// cannot be identified: where structure tells them, here or where they were found before.
+// MayBeUnclear reports whether it may turn out, at the end of the rows, that steps
+// cannot be identified: if they are identified by structure, here or in an earlier
+// isolate.
 func MayBeUnclear(h *event.Header, opt Options) bool {
 	if h.Isolation != nil {
 		return h.Isolation.Method == step.Allreduce
@@ -41,7 +42,8 @@ func MayBeUnclear(h *event.Header, opt Options) bool {
 	return method == step.Allreduce && structured(h, &opt)
 }
 
-// structured says whether a rank may have to be told its steps by structure.
+// structured reports whether the steps of some rank may have to be identified by
+// structure.
 func structured(h *event.Header, opt *Options) bool {
 	if opt.Gap > 0 {
 		return false
@@ -57,8 +59,8 @@ func structured(h *event.Header, opt *Options) bool {
 	return false
 }
 
-// unrecorded returns how many graph launches there are and of how many no replay
-// was recorded.
+// unrecorded returns the number of graph launches, and of those whose replay was not
+// recorded.
 func unrecorded(h *event.Header) (launches, lost int64) {
 	for _, id := range h.RankNumbers() {
 		if f := h.RankFacts(id); f != nil {
@@ -69,7 +71,7 @@ func unrecorded(h *event.Header) (launches, lost int64) {
 	return launches, lost
 }
 
-// columns returns the columns that a method takes.
+// columns returns the columns that a method needs.
 func columns(method string) event.Set {
 	const always event.Set = 1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd | 1<<event.ColRank |
 		1<<event.ColDevice | 1<<event.ColThread | 1<<event.ColName | 1<<event.ColClass
@@ -82,8 +84,8 @@ func columns(method string) event.Set {
 	return always
 }
 
-// choose returns the method to take, by what the header says of the stream, and what
-// it uses and why, to go on after "using".
+// choose returns the method for a stream, by its header, and why: a phrase to follow
+// "using", "" if the method was given.
 func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	switch opt.By {
 	case step.Allreduce:
@@ -139,9 +141,9 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 	return "", "", none
 }
 
-// planOf returns the plan of a rank, and what is to be said of it: one without
-// all-reduce kernels, in a run that has them, is a stage of a pipeline. Its steps
-// are its marker ranges, or else its graph replays, or else it has none.
+// planOf returns the plan of a rank, and a remark about it, "" for none. In a run with
+// all-reduce kernels, a rank without them is a stage of a pipeline: its steps are its
+// marker ranges, or else its graph replays, or else it has none.
 func (it *Isolator) planOf(id int32) (*plan, string) {
 	f := it.header.RankFacts(id)
 	if it.plan.method != step.Allreduce || f == nil || f.Allreduces > 0 {
@@ -158,22 +160,22 @@ func (it *Isolator) planOf(id int32) (*plan, string) {
 	return &p, fmt.Sprintf("rank %d has no all-reduce kernels: its steps are found by %s", id, how)
 }
 
-// plan is what the method and the options come to for the loop over rows.
+// plan is the method and the options, prepared for the loop over rows.
 type plan struct {
 	method          string
-	gap, segmentGap int64       // ns, as Options has them with their defaults
-	marker          *marker.Set // what a forward-step marker is
+	gap, segmentGap int64       // ns, with defaults applied
+	marker          *marker.Set // what forward-step markers look like
 	gapsAlone       bool        // gaps end an allreduce step even in a rank without markers
-	custom          bool        // marker is a user's: the stream's classes do not know it
+	custom          bool        // marker is the user's: the stream's classes do not reflect it
 	warn            func(string)
 
-	busy uint32 // has the bit of each kind that counts as GPU activity
-	// want has for each kind the bits of the classes to stop at, ^0 for all rows.
+	busy uint32 // a bit for each kind that counts as GPU activity
+	// want has, by kind, a bit for each class to stop at, ^0 for all rows.
 	want [event.MaxKinds]uint32
 }
 
-// newPlan returns the plan of a method for all ranks. An error is about the marker
-// expression.
+// newPlan returns the plan of a method for all ranks. It fails if the marker expression
+// is invalid.
 func newPlan(method string, opt *Options) (plan, error) {
 	p := plan{
 		method: method, gap: opt.Gap, segmentGap: opt.SegmentGap, marker: marker.Presets, warn: opt.Warn,
@@ -197,7 +199,7 @@ func newPlan(method string, opt *Options) (plan, error) {
 	return p.of(method), nil
 }
 
-// of returns the plan with the given method in place of allreduce or none.
+// of returns the plan with another method.
 func (p plan) of(method string) plan {
 	p.method = method
 	p.want[event.Kernel] = 0

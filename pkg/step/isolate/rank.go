@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// noRank is the number given to the rows of no rank, which pass unchanged.
+// noRank is the id for rows without a rank, which pass unchanged.
 const noRank = math.MinInt32
 
 const (
@@ -17,14 +17,14 @@ const (
 	none  = math.MinInt64
 )
 
-// rank is what is known of one rank after the rows so far.
+// rank is the state of one rank after the rows so far.
 type rank struct {
 	id   int32
-	want [event.MaxKinds]uint32 // for each kind the bits of the classes to stop at
-	left bool                   // its rows pass as they are
+	want [event.MaxKinds]uint32 // by kind: a bit for each class to stop at
+	left bool                   // its rows pass unchanged
 
-	in   *event.Batch // whose rows are read
-	from int          // the first of them that is not in the output
+	in   *event.Batch // the batch being read
+	from int          // its first row that is not in the output
 	out  output
 
 	markers markers
@@ -36,66 +36,67 @@ type rank struct {
 	isolated
 }
 
-// clock is where the rows of a rank are, and what of the time was not recorded.
+// clock is the position in the rows of a rank, and the unrecorded time ahead. Times are
+// in ns.
 type clock struct {
 	last     int64 // start of the last row
 	frontier int64 // latest end of the GPU activity so far
 	limit    int64 // a row that starts later than this closes the open segment
 
-	since      int64      // what starts before it is there only as it reaches into what was chosen
-	unrecorded [][2]int64 // what was not recorded, or left out, after the last row, in order
-	border     int64      // where the first of these begins, never
+	since      int64      // rows that start earlier are there only because they extend into the chosen time
+	unrecorded [][2]int64 // unrecorded or filtered spans that begin after the last row, in order
+	border     int64      // where the first of these begins, never if there is none
 }
 
-// structure is what tells steps without markers.
+// structure identifies steps without markers.
 type structure struct {
 	plan      *plan
-	device    int32    // whose collectives or replays count, -1: not known yet
+	device    int32    // whose collectives or replays count, -1 if not known yet
 	learner   *learner // nil while there is nothing to learn
-	rule      *rule    // nil
+	rule      *rule    // nil until learned
 	marked    bool     // the rank has markers
-	started   int64    // when the first one that counts begins, never before it came
-	startup   bool     // what is launched before it is of the step in which the profiler started
-	replaying bool     // the rows that were held are used
+	started   int64    // start of the first marker that counts, never if it has not come
+	startup   bool     // what is launched before started belongs to the step in which the profiler started
+	replaying bool     // the rows that were held are being processed
 	context   context
-	work      int32 // kernels of the open step, by structure, but for elementwise ones
-	begins    bool  // what lies before the next collective has a step begin
+	work      int32 // kernels of the open step, without elementwise ones; by structure
+	begins    bool  // a token before the next collective begins a step
 }
 
-// isolated is what there is of steps.
+// isolated is the steps so far.
 type isolated struct {
 	open     bool // a segment, and a step in it, is open
 	step     openStep
-	recent   []openStep // steps before it that a range or a replay may still prolong
+	recent   []openStep // earlier steps that a range or a replay may still extend
 	segments []segment
-	steps    int     // that have ended
-	more     int     // at the end: how many more forward passes are launched than there are markers
-	kernels  []int32 // of all steps, by structure
-	strays   int32   // all-reduce kernels that were launched outside of markers
+	steps    int     // number of steps that have ended
+	more     int     // set at the end: how many more forward passes are launched than there are markers
+	kernels  []int32 // of each step, by structure
+	strays   int32   // all-reduce kernels launched outside markers
 }
 
-// openStep is a step whose row is still held.
+// openStep is a step whose row has not been released.
 type openStep struct {
 	at         pos
-	id         int64 // of its marker, none; graph: of its launch
+	id         int64 // of its marker, or for graph of its launch; else none
 	start, end int64
 	size       int32
-	eager      bool  // graph: no replay ran it
+	eager      bool  // graph: no replay ran in it
 	context    bool  // nvtx: it has context requests
-	since      int64 // when the host began it, as far as is known
+	since      int64 // when the host began it, as far as known
 }
 
-// segment is a number of steps without a long idle stretch between them.
+// segment is a sequence of steps without a long idle stretch between them.
 type segment struct {
-	sizes      []int32 // of its steps
+	sizes      []int32 // by step
 	start, end int64
-	// drained is when the GPU is done with what came before the long idle stretch, by
-	// nvtx and where nothing else is launched by then; else 0.
+	// drained is when the GPU has finished what preceded the long idle stretch; set for
+	// nvtx if nothing else is launched by then, else 0.
 	drained int64
 }
 
-// newRank returns a rank of which no row was seen. What the header knows of it (which
-// device has its all-reduce kernels, what was not recorded) is used from the start.
+// newRank returns a rank before its first row. It uses what the header knows of the
+// rank: the device of its all-reduce kernels, and what was not recorded.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
@@ -128,16 +129,16 @@ func (r *clock) passBorders(t int64) {
 	}
 }
 
-// use uses rows i to j, or holds them back to learn from.
+// use processes rows i to j, or holds them back to learn from.
 func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	first := i
 	r.in, r.from = b, i
 	for i < j {
-		if r.learner != nil || r.plan.method == step.Graph && r.learns() { // from what is before the first pass on
+		if r.learner != nil || r.plan.method == step.Graph && r.learns() { // from the rows before the first pass on
 			return r.learn(b, i, j)
 		}
 		k, stop := r.scan(b, i, j)
-		for ; i < k && r.structured(); i++ { // code that is compiled launches elementwise ones by the thousand
+		for ; i < k && r.structured(); i++ { // compiled code launches elementwise ones by the thousand
 			r.work += int32(b2n(b.Kind.Values[i] == event.Kernel && b.Class.Values[i] != event.Elementwise))
 		}
 		switch stop {
@@ -159,7 +160,7 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 				r.pauses.from, r.rows, r.limit = r.limit-r.plan.segmentGap, 0, never
 			}
 			r.passBorders(t)
-			i = k // again
+			i = k // look at this row again
 			continue
 		case wanted:
 			if r.learns() && r.isUnit(b, k) {
@@ -171,7 +172,7 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	}
 	r.put(j)
 	if t := b.Start.Values[j-1]; r.pausing() {
-		if r.rows += j - first; r.rows >= maxHeld { // too many to hold them any longer
+		if r.rows += j - first; r.rows >= maxHeld { // too many to hold any longer
 			if r.rows = 0; !r.hostIn(t).works(never) {
 				r.closeSegment(t)
 			}
@@ -183,27 +184,27 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 	return err
 }
 
-// put puts those of the rows before row k that are not in it into the output.
+// put appends the rows before row k to the output, as far as they are not in it.
 func (r *rank) put(k int) {
 	r.out.add(r.in, r.from, k)
 	r.from = k
 }
 
-// structured says whether the structure of collectives tells the steps.
+// structured reports whether steps are identified by the structure of collectives.
 func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
 
-// stop is why scan came back.
+// stop is why scan returned.
 type stop int
 
 const (
 	end      stop = iota
 	wanted        // a row that may begin or belong to a step
-	late          // a row after the segment, of the GPU after a pause, or after a border of what was recorded
-	unsorted      // a row that starts before the one before it
+	late          // a row after the segment, after a border of unrecorded time, or the first GPU row after a pause
+	unsorted      // a row that starts before its predecessor
 )
 
-// scan goes through rows i to j as far as the first that matters, which it
-// returns, and keeps the busy frontier.
+// scan returns the first of rows i to j that matters, and why. It updates the latest end
+// of GPU activity.
 func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
@@ -258,8 +259,8 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	return i, stop
 }
 
-// begin ends the open step and begins s with the row k, putting the rows before it and its own row
-// into the output.
+// begin ends the open step and begins s at row k. The rows before it, and the row of s,
+// are in the output then.
 func (r *rank) begin(k int, s openStep, name string) {
 	r.put(k)
 	if r.open {
@@ -271,7 +272,7 @@ func (r *rank) begin(k int, s openStep, name string) {
 	r.setStep(s, name)
 }
 
-// setStep makes s the open step, with its row in the output.
+// setStep makes s the open step and inserts its row into the output.
 func (r *rank) setStep(s openStep, name string) {
 	s.at = r.out.insert(r.step.at, s.start, name)
 	s.since = min(s.since, s.start)
@@ -285,15 +286,15 @@ func (r *rank) setStep(s openStep, name string) {
 	r.extend(s.end)
 }
 
-// patch writes into the row of a step what may have changed since it began.
+// patch updates the row of a step by what may have changed since it began.
 func (r *rank) patch(s *openStep) {
 	row := r.out.at(s.at)
 	row.End.Set(s.at.row, s.end)
 	row.Size.Set(s.at.row, int64(s.size))
 }
 
-// endStep ends the open step, whose period goes to end; the next one, or what comes after the
-// segment, begins at next.
+// endStep ends the open step, whose period extends to end. The next step, or what
+// follows the segment, begins at next.
 func (r *rank) endStep(end, next int64) {
 	r.patch(&r.step)
 	r.doubted(next)
@@ -321,11 +322,11 @@ func (r *rank) endStep(end, next int64) {
 	r.recent = append(r.recent[:0], r.recent[old:]...)
 }
 
-// closeSegment ends the open step and its segment. All rows that can be in its
-// period are in the output. What comes next starts at t.
+// closeSegment ends the open step and its segment. All rows that may be in its period
+// must be in the output. What follows starts at t.
 func (r *rank) closeSegment(t int64) {
 	replayed{r}.settleEager()
-	if r.open { // else what there was is no step
+	if r.open { // otherwise what there was is no step
 		r.endStep(r.segments[len(r.segments)-1].end, t)
 	}
 	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
@@ -338,7 +339,7 @@ func (r *rank) closeSegment(t int64) {
 	r.recent = r.recent[:0]
 }
 
-// settledBefore is the number of the first batch that may still change.
+// settledBefore returns the number of the first batch that may still change.
 func (r *rank) settledBefore() int {
 	switch {
 	case !r.open:
@@ -351,7 +352,7 @@ func (r *rank) settledBefore() int {
 	return r.step.at.batch
 }
 
-// finish takes the end of the rank's rows. An error is in those that were held.
+// finish ends the rank's rows. An error comes from rows that were held back.
 func (r *rank) finish() (err error) {
 	if l := r.learner; l != nil {
 		l.rule = l.run.rule(r.context.words.all)

@@ -8,38 +8,38 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// token is what may lie before a collective, or a replay: a kernel of a name, or what the host
-// did.
+// token is something that may precede a collective or replay: a kernel of some name, or
+// an action of the host.
 type token struct {
 	name  string
-	class event.Class // of the kernel, -1
-	of    uint8       // the bits of the kinds of evidence that it is of
+	class event.Class // -1 for none and for the host
+	of    uint8       // a bit for each kind of evidence that it is
 }
 
-// Tokens that are no kernels are of the host and count where they lie between the launches of two
-// collectives; names count where their kernels run between the two.
+// Tokens of the host count where they lie between the launches of two collectives.
+// Kernel names count where the kernels run between the two.
 const (
 	tokenSync int32 = iota // a thread waits for the GPU
-	tokenHtoD              // a copy to the GPU was launched
-	tokenDtoH              // a copy from the GPU was launched
-	firstName              // the names of kernels come from here on
+	tokenHtoD              // launch of a copy to the GPU
+	tokenDtoH              // launch of a copy from the GPU
+	firstName              // kernel names begin here
 )
 
-// vocabulary numbers tokens.
+// vocabulary assigns numbers to tokens.
 type vocabulary struct {
 	all  []token
 	ids  map[string]int32
 	memo event.Memo[int32]
 }
 
-// newVocabulary returns one of no names.
+// newVocabulary returns a vocabulary without kernel names.
 func newVocabulary() vocabulary {
 	return vocabulary{ids: map[string]int32{}, all: []token{
 		tokenSync: {"", -1, 1 << bySync}, tokenHtoD: {"", -1, 1 << byInput}, tokenDtoH: {"", -1, 1 << byOutput},
 	}}
 }
 
-// kernel returns the token of the kernel in row k.
+// kernel returns the token of the kernel in row k, a new one if its name is new.
 func (v *vocabulary) kernel(b *event.Batch, k int) int32 {
 	return v.memo.Of(&b.Name, k, func(text []byte) int32 {
 		if t, ok := v.ids[string(text)]; ok {
@@ -57,8 +57,8 @@ func (v *vocabulary) kernel(b *event.Batch, k int) int32 {
 	})
 }
 
-// isEmbedding says whether a kernel of that name looks up embeddings, which is
-// where a forward pass begins. (rotary_embedding_kernel does not: each layer has it.)
+// isEmbedding reports whether kernels of a name look up embeddings, with which a forward
+// pass begins. rotary_embedding_kernel does not: each layer has it.
 func isEmbedding(name string) bool {
 	name = strings.ToLower(name)
 	has := func(part string) bool { return strings.Contains(name, part) }
@@ -66,19 +66,19 @@ func isEmbedding(name string) bool {
 		(has("embedding") || has("indexselect") || has("index_select") || has("vectorized_gather_kernel"))
 }
 
-// isHead says whether a kernel of that name makes tokens of what the layers
-// return, which is where a forward pass ends.
+// isHead reports whether kernels of a name turn the layers' output into tokens, with
+// which a forward pass ends.
 func isHead(name string, class event.Class) bool {
 	name = strings.ToLower(name)
 	return class == event.Sampling || strings.Contains(name, "lm_head") || strings.Contains(name, "logits") ||
 		strings.Contains(name, "argmax")
 }
 
-// context is what there is between two collectives.
+// context is what lies between two collectives.
 type context struct {
 	words    vocabulary
-	hosts    []hostEvent // that no collective was launched after yet, in the order of time
-	launch   int64       // of the collective before, none
+	hosts    []hostEvent // not yet followed by the launch of a collective, in the order of time
+	launch   int64       // launch of the last collective, none before the first
 	launches []int64     // the graph launches whose replays began last
 }
 
@@ -88,12 +88,13 @@ type hostEvent struct {
 	token int32
 }
 
-// reset forgets all but the names, where a stretch is read again or another begins.
+// reset forgets everything except the names, before rows are read again or a new stretch
+// begins.
 func (c *context) reset() {
 	c.hosts, c.launches, c.launch = c.hosts[:0], c.launches[:0], none
 }
 
-// begun notes the replay of a graph launch and says whether that is a new one.
+// begun records the replay of a graph launch and reports whether it is new.
 func (c *context) begun(launch int64) bool {
 	if slices.Contains(c.launches, launch) {
 		return false
@@ -105,7 +106,8 @@ func (c *context) begun(launch int64) bool {
 	return true
 }
 
-// host uses row k, which is of an API call or a copy. Copies come when they run.
+// host processes row k, an API call or a copy. Copies come when they run, later than
+// their launch.
 func (c *context) host(b *event.Batch, k int) {
 	e := hostEvent{start: b.Start.Values[k], token: -1}
 	switch kind := b.Kind.Values[k]; {
@@ -120,7 +122,7 @@ func (c *context) host(b *event.Batch, k int) {
 		}
 	}
 	if e.token < 0 || e.start < c.launch {
-		return // it runs later than the collective launched after it
+		return // it runs after the collective that was launched after it
 	}
 	if len(c.hosts) == maxQueued {
 		c.hosts = slices.Delete(c.hosts, 0, maxQueued/2)
@@ -131,7 +133,7 @@ func (c *context) host(b *event.Batch, k int) {
 	c.hosts = slices.Insert(c.hosts, i, e)
 }
 
-// isReplay says whether a graph launch ran row k of the GPU.
+// isReplay reports whether GPU row k is part of a graph replay.
 func isReplay(b *event.Batch, k int) bool {
 	if b.Kind.Values[k] == event.Graph {
 		return b.End.Values[k] > b.Start.Values[k]
@@ -139,25 +141,26 @@ func isReplay(b *event.Batch, k int) bool {
 	return b.GraphNode.Valid.Get(k)
 }
 
-// isUnit says whether row k is a collective that steps are made of.
+// isUnit reports whether row k is a collective that steps are made of.
 func (s *structure) isUnit(b *event.Batch, k int) bool {
 	return s.plan.method == step.Allreduce && b.Kind.Values[k] == event.Kernel && (s.device < 0 || b.Device.Values[k] == s.device) &&
 		b.Class.Valid.Get(k) && b.Class.Values[k] == event.Allreduce
 }
 
-// note uses a token that lies before the next collective or replay: it is learned, or a step
-// may begin with it, which note returns.
+// note processes a token that precedes the next collective or replay: it is learned, or
+// reports whether a step begins with it.
 func (s *structure) note(t int32) (begins bool) {
 	if s.learner != nil {
 		s.learner.run.add(t)
 		return false
 	}
-	begins = int(t) < len(s.rule.begins) && s.rule.begins[t] // not of names that came after it was learned
+	begins = int(t) < len(s.rule.begins) && s.rule.begins[t] // names that came after learning have no entry
 	s.begins = s.begins || begins
 	return begins
 }
 
-// between uses row k, which is no collective or replay, and says whether a step begins with it.
+// between processes row k, neither collective nor replay, and reports whether a step
+// begins with it.
 func (s *structure) between(b *event.Batch, k int) bool {
 	if kind := b.Kind.Values[k]; kind != event.Kernel && kind != event.Graph {
 		s.context.host(b, k)
@@ -166,8 +169,8 @@ func (s *structure) between(b *event.Batch, k int) bool {
 	return b.Device.Values[k] == s.device && s.note(s.context.words.kernel(b, k))
 }
 
-// launched uses the host events since the launch of the collective, or replay, before, up to
-// that of row k, and says whether a step begins with one of them.
+// launched processes the host events between the launch of the last collective, or
+// replay, and that of row k. It reports whether a step begins with one of them.
 func (s *structure) launched(b *event.Batch, k int) (begins bool) {
 	c := &s.context
 	launch, ok := b.LaunchStart.Get(k)
@@ -183,7 +186,8 @@ func (s *structure) launched(b *event.Batch, k int) (begins bool) {
 	return begins
 }
 
-// boundary says whether the rule has a step begin with the collective or replay in row k.
+// boundary reports whether by the rule a step begins with the collective or replay in
+// row k.
 func (s *structure) boundary(b *event.Batch, k int) bool {
 	s.launched(b, k)
 	begins := s.begins || s.rule.single
@@ -191,7 +195,7 @@ func (s *structure) boundary(b *event.Batch, k int) bool {
 	return begins
 }
 
-// b2n is 1 for true, for counting.
+// b2n returns 1 for true and 0 for false.
 func b2n(b bool) int {
 	if b {
 		return 1

@@ -10,64 +10,64 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// pauses is what tells a stall from the end of a segment.
+// pauses distinguishes stalls from the end of a segment.
 type pauses struct {
-	// from is when a stretch of more than SegmentGap began in which no GPU of the rank is busy, while
-	// it is not known yet whether the host works in it: a stall, or the end of a segment; never
-	// where no such stretch is under way.
+	// from is when an idle stretch of more than SegmentGap began, in which no GPU of the
+	// rank is busy, while it is open whether it is a stall (the host works in it) or the
+	// end of a segment; never if there is none.
 	from   int64
-	rows   int // that came in it and are held
+	rows   int // rows held since
 	doubts doubts
 	host   host
 }
 
-// doubt is a pause with what the host does in it. It may be a stall only if ranges that were open at
-// its end belong to the step after it.
+// doubt is a pause with what the host does in it. It is a stall only if ranges that are
+// open at its end belong to the step after it.
 type doubt struct {
 	pause stat.Span
 	since int64     // when the host began the step before
-	rows  []hostRow // of threads that launch
+	rows  []hostRow // of launching threads
 }
 
-// doubts are those since the step before them began, of which before and end, the latest
-// end of its segment, are known once it has ended.
+// doubts are the open pauses since the step before them began. before and end, the
+// latest end of its segment, are known when that step has ended.
 type doubts struct {
 	all    []*doubt
 	before *openStep
 	end    int64
 }
 
-// host is what is remembered of the host rows of a rank, for pauses.
+// host is what is remembered of the host rows of a rank, to judge pauses.
 type host struct {
-	launching []int64 // threads that have launched work
-	launcher  int64   // of them the one that did so last
-	long      []hostRow
+	launching []int64   // threads that have launched work
+	launcher  int64     // the one that launched last
+	long      []hostRow // long rows
 }
 
-// hostRow is a row of the host that began before those which are held.
+// hostRow is a host row that reaches into a pause.
 type hostRow struct {
 	stat.Span
 	what   activity
 	thread int64
 }
 
-// activity is what a row says of its thread, as far as that tells a stall from the end of a
-// segment.
+// activity is what a row tells about its thread, as far as that distinguishes a stall
+// from the end of a segment.
 type activity uint8
 
 const (
 	nothing  activity = iota
-	inCall            // inside a CUDA call, or one of the system in which it does not wait
+	inCall            // inside a CUDA call, or an OS call that does not wait
 	inRange           // inside a range
 	fetching          // inside a range that fetches or waits for requests
 	onCPU             // on a CPU
-	waiting           // inside a call of the system that waits
+	waiting           // inside an OS call that waits
 )
 
 // launchClasses are the classes of API calls that launch work.
 const launchClasses = event.ClassSet(1<<event.Launch | 1<<event.GraphLaunch)
 
-// activityOf returns what row i says of its thread.
+// activityOf returns what row i tells about its thread.
 func activityOf(b *event.Batch, i int) activity {
 	class, classed := b.Class.Get(i)
 	switch b.Kind.Values[i] {
@@ -96,8 +96,9 @@ func activityOf(b *event.Batch, i int) activity {
 	return nothing
 }
 
-// keep remembers row i, which may be long enough to make a stall after the rows around it
-// have been handed out. A pause has no part of what ends before frontier.
+// keep remembers row i, which may be long enough to make a stall after the rows around
+// it have been released. Rows that end before frontier cannot be part of a pause, and
+// are dropped.
 func (h *host) keep(b *event.Batch, i int, frontier int64) {
 	if b.Kind.Values[i].IsGPU() {
 		return
@@ -108,11 +109,11 @@ func (h *host) keep(b *event.Batch, i int, frontier int64) {
 	}
 }
 
-// pausing says whether no GPU of the rank has been busy for more than SegmentGap.
+// pausing reports whether no GPU of the rank has been busy for more than SegmentGap.
 func (r *rank) pausing() bool { return r.pauses.from != never }
 
-// endPause ends the pause at t, with the rows before t in the output. It closes the segment
-// unless the host worked in it, or may turn out to have.
+// endPause ends the pause at t; the rows before t are in the output. It closes the
+// segment unless the host worked in the pause, or may turn out to have.
 func (r *rank) endPause(t int64) {
 	d := r.hostIn(t)
 	if !d.works(never) {
@@ -126,7 +127,7 @@ func (r *rank) endPause(t int64) {
 	r.pauses.from, r.limit = never, t+r.plan.segmentGap
 }
 
-// endPauseAt is endPause where row k ends it, if one is under way.
+// endPauseAt ends the pause, if there is one, at row k.
 func (r *rank) endPauseAt(k int) {
 	if r.pausing() {
 		r.put(k)
@@ -134,8 +135,8 @@ func (r *rank) endPauseAt(k int) {
 	}
 }
 
-// hostIn returns the pause, which ends at t, with what the threads that launch do in it. Of
-// rows that began before the step before it the long ones are known.
+// hostIn returns the pause, ending at t, with what the launching threads do in it. Of
+// rows that began before the step before it, only the long ones are known.
 func (r *rank) hostIn(t int64) *doubt {
 	d := &doubt{pause: stat.Span{From: r.pauses.from, To: t}, since: r.step.since}
 	is := func(h *hostRow) bool {
@@ -159,11 +160,11 @@ func (r *rank) hostIn(t int64) *doubt {
 	return d
 }
 
-// works says whether the host works for half of the pause or more, with those of the ranges
-// in it which end by the given time, that of its end or later.
+// works reports whether the host works for at least half of the pause. Of the ranges in
+// it, only those count that end by the given time.
 func (d *doubt) works(by int64) bool {
 	waits := slices.ContainsFunc(d.rows, func(h hostRow) bool { return h.what == waiting })
-	fetches := map[int64][]stat.Span{} // of threads
+	fetches := map[int64][]stat.Span{} // by thread
 	for _, h := range d.rows {
 		if h.what == fetching {
 			fetches[h.thread] = append(fetches[h.thread], h.Span)
@@ -182,12 +183,12 @@ func (d *doubt) works(by int64) bool {
 	return stat.MostOf(stat.Length(stat.Union(spans)), d.pause.Len())
 }
 
-// doubted uses the end of the open step, before what begins at next, for what is in doubt.
+// doubted updates the open pauses when the open step ends; what follows begins at next.
 func (r *rank) doubted(next int64) {
 	r.decide(next)
 	switch d := &r.doubts; {
 	case len(d.all) == 0:
-	case r.step.end > d.all[0].pause.From: // it goes on after the pause
+	case r.step.end > d.all[0].pause.From: // the step goes on after the pause
 		*d = doubts{}
 	default:
 		before := r.step
@@ -195,8 +196,9 @@ func (r *rank) doubted(next int64) {
 	}
 }
 
-// decide decides what is in doubt if that is before the open step, which nothing of what is to be
-// its work may outlast: it ends at until. Where a pause is no stall, the step is the first of another segment.
+// decide decides about open pauses before the open step: no work of that step may end
+// after until. If one of them is no stall, the open step is the first of another
+// segment.
 func (r *rank) decide(until int64) {
 	d, last := r.doubts, len(r.segments)-1
 	if d.before == nil {
@@ -206,7 +208,7 @@ func (r *rank) decide(until int64) {
 	if !slices.ContainsFunc(d.all, func(one *doubt) bool { return !one.works(until) }) {
 		return
 	}
-	r.out.each(d.before.at, func(b *event.Batch, i int) { // of the open step none has its number yet
+	r.out.each(d.before.at, func(b *event.Batch, i int) { // rows of the open step have no number yet
 		if b.Start.Values[i] >= d.end {
 			b.Step.SetNull(i)
 		}

@@ -10,19 +10,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// ended is a rank whose rows have ended, with its benchmark window. It has steps.
+// ended is a rank whose rows have ended, with its benchmark window. It has at least one
+// step.
 type ended struct {
 	*rank
 	sizes      []int32 // of all steps
-	size       int32   // the common one
-	segment    int     // the benchmark segment, -1: none
+	size       int32   // the most frequent size
+	segment    int     // index of the benchmark segment, -1 for none
 	start, end int64   // of the window
 	unclear    bool    // its steps cannot be identified
-	// unlikeMarkers: markers show other iterations than more than a tenth of the steps.
+	// unlikeMarkers: see step.Window.
 	unlikeMarkers bool
 }
 
-// newEnded returns the rank with its window.
+// newEnded returns the rank with its window: the last segment that has enough steps of
+// the common size, or all if there is none.
 func newEnded(r *rank) *ended {
 	e := &ended{rank: r, segment: -1, start: r.segments[0].start}
 	counts := map[int32]int{}
@@ -32,7 +34,7 @@ func newEnded(r *rank) *ended {
 	for _, size := range e.sizes {
 		counts[size]++
 	}
-	for size, n := range counts { // of equally frequent ones the larger
+	for size, n := range counts { // the larger one, if two are equally frequent
 		if most := counts[e.size]; n > most || n == most && size > e.size {
 			e.size = size
 		}
@@ -45,7 +47,7 @@ func newEnded(r *rank) *ended {
 	return e
 }
 
-// odd returns how many steps have another size than the common one.
+// odd returns how many sizes differ from the common one.
 func (e *ended) odd(sizes []int32) (n int) {
 	for _, size := range sizes {
 		n += b2n(size != e.size)
@@ -61,8 +63,8 @@ func (e *ended) inWindow() []int32 {
 	return e.segments[e.segment].sizes
 }
 
-// addWindows makes the last batch, the window rows, and says what is odd. It
-// fails where the steps of a rank could not be identified.
+// addWindows makes the last batch, the window rows, and warns of irregularities. It
+// returns the error if the steps of a rank could not be identified.
 func (it *Isolator) addWindows() error {
 	if !slices.ContainsFunc(it.ranks, func(r *rank) bool { return r.steps > 0 }) {
 		it.opt.Warn("no steps at all: " + inVain[it.plan.method])
@@ -109,14 +111,14 @@ func (it *Isolator) addWindows() error {
 	return nil
 }
 
-// inVain says what was looked for in vain.
+// inVain says, by method, what was not found.
 var inVain = map[string]string{
 	step.Allreduce: "no rank has an all-reduce kernel",
 	step.NVTX:      "no rank has a forward-step marker",
 	step.Graph:     "no rank has a recorded replay of a CUDA graph",
 }
 
-// addWindow appends the rank's window row, which has no number of steps where they are not
+// addWindow appends the rank's window row. It has no number of steps unless they are
 // identified.
 func (e *ended) addWindow(b *event.Batch, identified bool) {
 	i := b.AppendNulls()
@@ -138,8 +140,9 @@ func (e *ended) addWindow(b *event.Batch, identified bool) {
 	}
 }
 
-// checkUnlike warns where the steps of one rank take so much longer than those of another, as those
-// of two engines or of prefill and decode processes do: what is said of a step is of neither.
+// checkUnlike warns if the steps of one rank take much longer than those of another, as
+// with two engines or with prefill and decode processes: figures per step then describe
+// neither.
 func (it *Isolator) checkUnlike(ends []*ended) {
 	pace := func(e *ended) int64 { return (e.end - e.start) / int64(len(e.inWindow())) }
 	by := func(a, b *ended) int { return cmp.Compare(pace(a), pace(b)) }
