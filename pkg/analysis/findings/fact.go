@@ -10,17 +10,17 @@ import (
 
 // The kinds of facts.
 const (
-	Idle      = "idle"      // idle time in which a launching thread was somewhere, and why it did not go on
-	Calls     = "calls"     // calls of one name at one place
-	Steps     = "steps"     // steps that are not as the others
+	Idle      = "idle"      // idle time, by where the launching thread was and why it was stalled
+	Calls     = "calls"     // calls with one name at one place
+	Steps     = "steps"     // steps that differ from the others
 	Rank      = "rank"      // a rank that the others wait for
-	Kernels   = "kernels"   // kernels that are launched by themselves
-	Samples   = "samples"   // what samples of the CPU show of launching threads
-	Threads   = "threads"   // what single threads do all the time, whether a GPU waits for them or not
+	Kernels   = "kernels"   // kernels that are launched one by one
+	Samples   = "samples"   // what CPU samples show of launching threads
+	Threads   = "threads"   // what single threads do all the time, whether or not a GPU waits for them
 	Recording = "recording" // what was not recorded
 )
 
-// StepSet is steps by rank and number.
+// StepSet is a set of steps, by rank and number.
 type StepSet map[int32]map[int]bool
 
 // Add adds step k of a rank.
@@ -40,7 +40,7 @@ func (s StepSet) addAll(o StepSet) {
 	}
 }
 
-// Len is how many rank-steps there are.
+// Len returns the number of rank-steps.
 func (s StepSet) Len() (n int) {
 	for _, steps := range s {
 		n += len(steps)
@@ -50,30 +50,30 @@ func (s StepSet) Len() (n int) {
 
 // Fact is something that was seen of a run.
 type Fact struct {
-	Of string   // its kind
-	Is []string // what it is, in the words that entries of the catalogue ask for
-	// Call and Path are where: a call, and the ranges around it from the outermost on, as package
-	// idle writes them; of idle time in a range Call is that range.
+	Of string   // its kind, one of the constants above
+	Is []string // what it is, in the words of the catalogue (Entry.Is, All, Not)
+	// Call and Path are its place: a call, and the ranges around it, the outermost first, as
+	// package idle writes them. For idle time in a range, Call is that range.
 	Call, Path string
-	Source     string  // the function that the innermost known range stands for
-	Rank       *int32  // null: of all ranks, or none in particular
-	Steps      StepSet // in which it was seen
-	// Numbers are of the whole window; those of facts that are one finding are added up, but for
-	// what ends in _most or _share, of which the greatest counts.
+	Source     string  // function that the innermost known range stands for
+	Rank       *int32  // nil: all ranks, or none in particular
+	Steps      StepSet // the steps in which it was seen
+	// Numbers are totals over the window. For facts of one finding they are added up, except
+	// that of numbers that end in _most or _share the largest counts.
 	Numbers map[string]float64
-	Names   map[string]string // texts for braces in Entry.Say, by key
+	Names   map[string]string // texts for the braces in Words, by key
 }
 
-// group is facts that are one finding.
+// group holds the facts of one finding.
 type group struct {
 	entry   *Entry
-	facts   []*Fact // those with most idle time first
+	facts   []*Fact // the most idle time first
 	numbers map[string]float64
 	names   map[string]string
 	steps   StepSet
 }
 
-// key is by what facts are one finding.
+// key returns the key that all facts of one finding share; n is the number of the fact.
 func (e *Entry) key(f *Fact, n int) string {
 	switch e.Each {
 	case "place":
@@ -88,7 +88,7 @@ func (e *Entry) key(f *Fact, n int) string {
 	return ""
 }
 
-// groups puts facts together.
+// groups groups facts by finding. Facts that no entry recognises are dropped.
 func groups(facts []Fact) (list []*group) {
 	type key struct {
 		entry *Entry
@@ -122,7 +122,7 @@ func groups(facts []Fact) (list []*group) {
 				}
 			}
 			for name, text := range f.Names {
-				if _, ok := g.names[name]; !ok { // that of the fact with most idle time
+				if _, ok := g.names[name]; !ok { // keep the name from the fact with the most idle time
 					g.names[name] = text
 				}
 			}
@@ -132,8 +132,8 @@ func groups(facts []Fact) (list []*group) {
 	return list
 }
 
-// place returns the call and the path that all facts have in common, or most of the idle time is
-// in; "" each where that is not so.
+// place returns the call and the path of the first fact, if they are those of all facts or of at
+// least half of the idle time; else "". source is the function that the path stands for.
 func (g *group) place() (call, path, source string) {
 	first := g.facts[0]
 	same := func(of func(*Fact) string) string {

@@ -9,66 +9,68 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// HostWork is the pattern of the operation to begin with where no other finding brings as much.
+// HostWork is the pattern of a host operation, to begin with if it brings more than any other
+// finding.
 const HostWork = "HOST_WORK"
 
-// Finding is a pattern at a place, with what it would bring to treat it.
+// Finding is a pattern at a place, with the gain of treating it.
 type Finding struct {
 	Pattern string  `json:"pattern"` // Entry.Pattern
-	Path    *string `json:"path"`    // ranges around it, the outermost first; null where it has no place
-	Site    *string `json:"site"`    // the call or range, likewise
-	Source  *string `json:"source"`  // the function that the innermost known range stands for
-	// GainUs is by how much shorter a step would be, or the trace where there are no steps, null
-	// where that is not known; CIUs its 95 % interval, null with too few steps. Gains do not add up.
+	Path    *string `json:"path"`    // ranges around it, the outermost first; null without a place
+	Site    *string `json:"site"`    // the call or range; null without a place
+	Source  *string `json:"source"`  // function that the innermost known range stands for, null if unknown
+	// GainUs is by how much shorter a step would be or, without steps, the trace; null if
+	// unknown. CIUs is its 95 % interval, null with too few steps. Gains do not add up.
 	GainUs *float64    `json:"gain_us"`
 	CIUs   *[2]float64 `json:"ci_us"`
-	// Evidence are the numbers and names behind it: _us per step, _share from 0 to 1.
+	// Evidence are the numbers and names behind it. Numbers that end in _us are per step or,
+	// without steps, per rank; those that end in _share are from 0 to 1.
 	Evidence map[string]any `json:"evidence"`
 	Title    string         `json:"-"`       // the finding in half a line
-	Target   string         `json:"-"`       // what it is about, where it has no place; "" for nothing
+	Target   string         `json:"-"`       // as Entry.Target
 	Text     string         `json:"text"`    // Evidence as a sentence
 	Do       string         `json:"do"`      // as Entry.Do, the braces filled
 	Sources  []string       `json:"sources"` // as Entry.Sources
-	// Row is what replay says of the finding treated, nil where that was not asked.
+	// Row is the prediction of package replay for the treated finding, nil if there is none.
 	Row *replay.Prediction `json:"-"`
 
 	before    string
 	treatment replay.Scenario
 }
 
-// Pair is the two findings that bring most, together.
+// Pair is the joint gain of the two findings with the largest gains.
 type Pair struct {
-	Of     [2]int      `json:"of"`      // their places in the list of findings
+	Of     [2]int      `json:"of"`      // their indices in Result.Findings
 	GainUs float64     `json:"gain_us"` // as Finding.GainUs
 	CIUs   *[2]float64 `json:"ci_us"`   // as Finding.CIUs
 }
 
-// Run is what findings are made of.
+// Run is the input of Find.
 type Run struct {
 	Facts  []Fact  // in any order
-	Steps  int     // rank-steps of the window, 0 without
-	IdleUs float64 // of all GPUs in the window
-	GPUs   int     // that a rank has, at most
-	Ranks  int     // that have GPU work
-	// Replay says what treatments bring.
+	Steps  int     // rank-steps of the window, 0 without steps
+	IdleUs float64 // idle time in the window, over all GPUs
+	GPUs   int     // the most GPUs of any rank
+	Ranks  int     // number of ranks with GPU work
+	// Replay predicts the gain of each treatment; means skips the intervals.
 	Replay func(treatments []replay.Scenario, means bool) (*replay.Report, error)
-	// Alone: intervals, and what the first two bring together, are not asked.
+	// Alone skips intervals and the joint gain of the best two findings.
 	Alone bool
 }
 
-// Result is what was found.
+// Result is the result of Find.
 type Result struct {
-	Findings []Finding // those that bring most first
-	Pair     *Pair     // nil where fewer than two bring anything
-	// First is what to begin with: the first of Findings, or the operation that brings most where
-	// that is more, and no finding is about it; nil where there is nothing.
+	Findings []Finding // unknown gains first, then the largest gain first
+	Pair     *Pair     // nil if fewer than two findings have a gain
+	// First is what to begin with: the first of Findings with a gain, or the host operation
+	// with the largest gain if that is larger and no finding is about it; nil for none.
 	First *Finding
-	// Warnings say what of the run the gains do not account for. Of a single step none is known.
+	// Warnings say what the gains do not account for.
 	Warnings []string
-	Single   bool // there is one step
+	Single   bool // there is only one step, so gains are unknown
 }
 
-// Find makes findings of what was seen of a run.
+// Find makes findings from the facts of a run. Its errors are those of Run.Replay.
 func Find(run Run) (*Result, error) {
 	var list []*Finding
 	var scenarios []replay.Scenario
@@ -92,7 +94,7 @@ func Find(run Run) (*Result, error) {
 			last = append(last, f)
 			continue
 		}
-		// What GPUs are not idle for brings nothing, or something else does.
+		// If GPUs are hardly idle because of it, the gain is nothing, or due to something else.
 		if idle, _ := f.Evidence["idle_us"].(float64); !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && idle < Least*gains.StepUs) {
 			continue
 		}
@@ -120,11 +122,11 @@ func Find(run Run) (*Result, error) {
 	return res, res.pair(&run)
 }
 
-// worth takes the gain of treatment k, and reports whether that is worth a finding.
+// worth sets the gain of f to that of scenario k, and reports whether it is worth a finding.
 func (f *Finding) worth(gains *replay.Report, k int) bool {
 	g := &gains.Scenarios[k]
 	f.Row = g
-	if g.OlderUs != nil { // which waits bring tokens back was told by the older record
+	if g.OlderUs != nil { // which waits bring tokens back depends on the older record of an event
 		gain := gains.StepUs - *g.OlderUs
 		f.Evidence["otherwise_us"], f.CIUs = g.GainUs, &[2]float64{min(g.GainUs, gain), max(g.GainUs, gain)}
 		f.GainUs, f.Text = &gain, f.Text+Text(older, f.Evidence)
@@ -134,7 +136,7 @@ func (f *Finding) worth(gains *replay.Report, k int) bool {
 	return g.GainUs >= Least*gains.StepUs
 }
 
-// Named is what the finding is called where it is one of many things to do.
+// Named returns a name of the finding for a list of things to do: pattern and place.
 func (f *Finding) Named() string {
 	var at []string
 	if f.Site != nil {
@@ -149,10 +151,10 @@ func (f *Finding) Named() string {
 	return f.Pattern + " (" + strings.Join(at, ", in ") + ")"
 }
 
-// older says of a gain that it rests on which record a wait for an event is for.
+// older is added to a sentence if the gain depends on which record of an event a wait is for.
 const older = "; the recording does not say whether the events waited for are of the step before, as in engines that run a step ahead: if not, the gain is {otherwise_us}"
 
-// compare orders findings that bring something: those without a known gain first, then by gain.
+// compare orders findings: those without a known gain first, then the largest gain first.
 func (f *Finding) compare(o *Finding) int {
 	switch {
 	case f.GainUs == nil && o.GainUs == nil:
@@ -165,7 +167,7 @@ func (f *Finding) compare(o *Finding) int {
 	return cmp.Or(cmp.Compare(*o.GainUs, *f.GainUs), strings.Compare(f.Text, o.Text))
 }
 
-// first finds what to begin with.
+// first sets r.First. operations are findings of HostWork, the largest gain first.
 func (r *Result) first(operations []*Finding) {
 	for k := range r.Findings {
 		if r.Findings[k].GainUs != nil {
@@ -184,7 +186,7 @@ func (r *Result) first(operations []*Finding) {
 	}
 }
 
-// forget forgets what findings bring, which orders them all the same.
+// forget drops the gains, which have served to order the findings.
 func (r *Result) forget() {
 	for k := range r.Findings {
 		r.Findings[k].GainUs, r.Findings[k].CIUs = nil, nil
@@ -194,8 +196,8 @@ func (r *Result) forget() {
 	}
 }
 
-// leads reports whether an operation goes before a finding: where the least that it may bring is
-// more, as a finding that may bring as much comes with a remedy of its own.
+// leads reports whether an operation goes before finding o: if even the lower end of its gain is
+// larger. If both may bring as much, o is preferred because it comes with its own remedy.
 func (f *Finding) leads(o *Finding) bool {
 	switch {
 	case f.before == o.Pattern:
@@ -206,9 +208,9 @@ func (f *Finding) leads(o *Finding) bool {
 	return f.own(*f.GainUs) > *o.GainUs
 }
 
-// own is how much of a gain an operation brings of itself: without its range all that happens inside
-// goes, too, a collection of garbage or a wait, which are findings of their own, by what was
-// recorded or by samples of the CPU.
+// own returns the part of a gain that is due to the operation itself. Without its range,
+// everything inside would go, too, such as a garbage collection or a wait, and these are
+// findings of their own.
 func (f *Finding) own(gain float64) float64 {
 	if idle, ok := f.Evidence["idle_us"].(float64); ok {
 		other, _ := f.Evidence["other_us"].(float64)
@@ -217,13 +219,13 @@ func (f *Finding) own(gain float64) float64 {
 	return gain
 }
 
-// about reports whether a finding is about an operation: in its range, or about its call.
+// about reports whether f is about an operation: directly in its range, or about its call.
 func (f *Finding) about(operation *Finding) bool {
 	name := *cmp.Or(operation.Site, new(string))
 	return f.Path != nil && name == Innermost(*f.Path) || f.Site != nil && *f.Site == name
 }
 
-// Innermost is the last range of a path.
+// Innermost returns the last range of a path, as package idle writes paths.
 func Innermost(path string) string {
 	if i := strings.LastIndex(path, " > "); i >= 0 {
 		return path[i+3:]
@@ -231,7 +233,7 @@ func Innermost(path string) string {
 	return path
 }
 
-// pair replays the two findings together that bring most.
+// pair sets r.Pair to the joint gain of the two best findings.
 func (r *Result) pair(run *Run) error {
 	var of []int
 	for k := range r.Findings {
@@ -257,7 +259,7 @@ func (r *Result) pair(run *Run) error {
 	return err
 }
 
-// finding makes the finding of some facts, without what it brings.
+// finding makes the finding of a group, without its gain.
 func (g *group) finding(run *Run) *Finding {
 	call, path, source := g.place()
 	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Target: g.entry.Target, Sources: g.entry.Sources, before: g.entry.Before, treatment: g.treatment()}
@@ -270,7 +272,7 @@ func (g *group) finding(run *Run) *Finding {
 	return f
 }
 
-// treatment says how the run is treated.
+// treatment returns the changes of the run that treat the group's facts.
 func (g *group) treatment() (s replay.Scenario) {
 	add := func(all ...replay.Change) { s.Changes = append(s.Changes, all...) }
 	var classes []event.Class
@@ -294,7 +296,7 @@ func (g *group) treatment() (s replay.Scenario) {
 			add(replay.Graph())
 		case "share":
 			add(replay.Host(1 - g.numbers["share"]))
-		case "operation": // of the same name, wherever it is: a row of whatif's table
+		case "operation": // of this name at any place, as in a row of whatif's table
 			switch first := g.facts[0]; {
 			case slices.Contains(first.Is, "host"):
 				add(replay.Range(first.Call, 0))
@@ -315,7 +317,7 @@ func (g *group) treatment() (s replay.Scenario) {
 	return s
 }
 
-// treated is the change of one fact, of the kinds that are about places.
+// treated returns the changes for one fact, for the treatments of places.
 func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 	switch {
 	case how == "wait":
@@ -334,7 +336,7 @@ func (f *Fact) treated(how string, classes []event.Class) []replay.Change {
 		return []replay.Change{c}
 	case how == "range":
 		return []replay.Change{replay.Range(Innermost(f.Path), 0)}
-	case how == "host": // spends on an operation what those of the others do
+	case how == "host": // spend as much on the operation as the other ranks do
 		return []replay.Change{replay.Range(f.Call, f.Numbers["factor"]).On(*f.Rank)}
 	case how == "gpu":
 		return []replay.Change{replay.GPU(f.Numbers["factor"]).On(*f.Rank)}

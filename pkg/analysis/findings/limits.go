@@ -1,19 +1,19 @@
 package findings
 
-// Least, 1.5 %: the share of a step that a finding brings at least. What two runs of the same
-// program differ by (testdata/h100) is below that.
+// Least, 1.5 %: the least gain of a finding, as a share of a step. Two runs of the same program
+// differ by less (testdata/h100).
 const Least = 0.015
 
-// most, half: the share of what hiding host work would bring from which on one operation is most of
-// that work. Source: SPEC 7, what is named explains half of a change.
+// most, half: one operation is most of the host work if it brings more than this share of what
+// hiding all host work would bring. Source: SPEC 7, what is named explains half of a change.
 const most = 0.5
 
-// maxOfPattern, 3: how many findings of one entry there are at most; more say the same again.
+// maxOfPattern, 3: the most findings of one pattern; more would repeat the same advice.
 const maxOfPattern = 3
 
-// maxSites, 12: how many paths one finding is about at most, those with most idle time. The
-// others have less than a twelfth of it each.
+// maxSites, 12: the most facts that are treated for one finding, those with the most idle time.
+// Each of the others has less than a twelfth of it.
 const maxSites = 12
 
-// maxListed, 6: how many steps a sentence lists.
+// maxListed, 6: the most steps that a sentence lists.
 const maxListed = 6

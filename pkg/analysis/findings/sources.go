@@ -17,23 +17,24 @@ import (
 //go:embed data/sources.json
 var sourcesFile []byte
 
-// Sources tells, of NVTX ranges, what functions they come from, and of these and of the causes
-// of idle time what to do about them. It is kept in data/sources.json; a file of the same form
-// extends or corrects it.
+// Sources says which functions NVTX ranges come from, and what to do about ranges and about
+// causes of idle time. The built-in table is data/sources.json; a file of the same form extends
+// or corrects it.
 type Sources struct {
 	ranges map[string]sourceRange
 	advices
 }
 
-// advices are sentences "what is so: what to do", by topic of ranges, by cause of idle time
-// where that grew, and by cause where nothing more is known of it; host stands for ranges.
+// advices are sentences of the form "diagnosis: what to do". Topics are by topic of ranges,
+// Causes by cause of idle time. Otherwise, also by cause, is used if these have none; "host"
+// stands for ranges.
 type advices struct {
 	Topics    map[string]string `json:"topics"`
 	Causes    map[string]string `json:"causes"`
 	Otherwise map[string]string `json:"otherwise"`
 }
 
-// sourceRange is where a range comes from. The digits of its text may be folded.
+// sourceRange is where a range comes from. Digits in NVTX may be folded.
 type sourceRange struct {
 	NVTX     string `json:"nvtx"`
 	Function string `json:"function"`
@@ -42,7 +43,7 @@ type sourceRange struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// DefaultSources returns the table built in.
+// DefaultSources returns the built-in table.
 func DefaultSources() *Sources {
 	s := &Sources{map[string]sourceRange{}, advices{map[string]string{}, map[string]string{}, map[string]string{}}}
 	extended, err := s.Extend(bytes.NewReader(sourcesFile))
@@ -52,8 +53,8 @@ func DefaultSources() *Sources {
 	return extended
 }
 
-// Extend returns the table with what r holds, in the form of data/sources.json, added
-// to it or in the place of what is there by the same text.
+// Extend returns a copy of the table extended by r, which has the form of data/sources.json.
+// Entries of r replace those with the same key. s is not changed.
 func (s *Sources) Extend(r io.Reader) (*Sources, error) {
 	var file struct {
 		Ranges []sourceRange `json:"ranges"`
@@ -80,15 +81,14 @@ func (s *Sources) Extend(r io.Reader) (*Sources, error) {
 	return t, nil
 }
 
-// Function returns the function that ranges of a text come from, "" where that is
-// not known.
+// Function returns the function that ranges with this text come from, "" if unknown.
 func (s *Sources) Function(text string) string { return s.ranges[marker.Fold(text)].Function }
 
-// File returns the file of that function.
+// File returns the file of that function, "" if unknown.
 func (s *Sources) File(text string) string { return s.ranges[marker.Fold(text)].File }
 
-// Advice returns what to do about idle time of a cause, as package idle names it: of a range what
-// its topic says. It goes on from a colon, and is "" where there is nothing to say.
+// Advice returns what to do about idle time of a cause, as package idle names it; for a range,
+// the advice on its topic. The text continues after a colon, and is "" if there is none.
 func (s *Sources) Advice(cause string) string {
 	sentence := cmp.Or(s.Causes[cause], s.Otherwise[cause])
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// evidence is what is known of facts that are one finding: numbers per step, without steps times of a
-// rank, as gains are, and names.
+// evidence returns the names and numbers for the sentences about a group. Times are per step or,
+// without steps, per rank, as gains are.
 func (g *group) evidence(run *Run, call, path string) map[string]any {
 	e := map[string]any{}
 	steps := float64(max(1, run.Steps))
@@ -29,7 +29,7 @@ func (g *group) evidence(run *Run, call, path string) map[string]any {
 	}
 	if idle := g.numbers["idle_us"]; run.IdleUs > 0 && idle > 0 {
 		e["idle_share"] = idle / run.IdleUs
-		for name, v := range g.numbers { // parts of the idle time
+		for name, v := range g.numbers { // parts of the idle time become shares of it
 			if part, ok := strings.CutSuffix(name, "_idle_us"); ok {
 				e[part+"_share"] = v / idle
 			}
@@ -56,7 +56,7 @@ func (g *group) evidence(run *Run, call, path string) map[string]any {
 	return e
 }
 
-// listed names the steps, the first ones of the first rank that has any.
+// listed names the first few steps of the first rank that has any, "" without steps.
 func (g *group) listed() string {
 	if len(g.steps) == 0 {
 		return ""
@@ -77,8 +77,8 @@ func (g *group) listed() string {
 	return fmt.Sprintf("%s%s%s of rank %d", word, strings.Join(list, ", "), more, rank)
 }
 
-// Text fills a sentence in with evidence: {name} stands for a number or a name, as its unit, the
-// end of its name, has it; what is in [ ] is left out where one of its names is not known.
+// Text fills evidence into a sentence. {name} becomes a number, formatted by the unit at the end
+// of its name, or a text. A part in [ ] is left out if one of its names is unknown.
 func Text(say string, evidence map[string]any) string {
 	var b strings.Builder
 	for say != "" {
@@ -99,7 +99,7 @@ func Text(say string, evidence map[string]any) string {
 	return b.String()
 }
 
-// filled fills in names, ok false where one is not known.
+// filled fills in names; ok is false if one is unknown, which then becomes "".
 func filled(say string, evidence map[string]any) (text string, ok bool) {
 	var b strings.Builder
 	ok = true
@@ -118,7 +118,7 @@ func filled(say string, evidence map[string]any) (text string, ok bool) {
 	}
 }
 
-// word is one number or name as text.
+// word formats one number or name.
 func word(name string, v any, evidence map[string]any) string {
 	x, number := v.(float64)
 	switch {
@@ -138,7 +138,7 @@ func word(name string, v any, evidence map[string]any) string {
 	return report.Digits(x)
 }
 
-// times says how often something happens.
+// times formats how often something happens.
 func times(n float64, per string) string {
 	switch text := report.Digits(n); text {
 	case "1", "1.00":
