@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A collective ends on all ranks at once, within a few microseconds, whenever it
-// started there. So the ends of the collectives that two ranks both ran tell how
-// far their clocks are apart, and how well that is known.
+// A collective ends on all ranks within a few microseconds, whenever each rank started
+// it. So the ends of the collectives that two ranks both ran show the offset of their
+// clocks, and how precisely it is known.
 
-// apart returns how much later than in d collectives ended in e by the clocks of
-// both: the median, and how far from it nine in ten are at most. It returns false
-// where too few can be matched: the same number of every name, or the same last
-// ones.
+// apart returns how much later, in ns, collectives ended in e than in d by their own
+// clocks: the median, and the largest distance from it of the closest nine tenths.
+// Collectives are matched by name, the last ones of each name with each other. matched
+// is their number; if it is below minMatched, offset and spread are 0.
 func (d *document) apart(e *document) (offset, spread int64, matched int) {
 	var diffs []int64
 	others := e.collectivesByName()
@@ -36,14 +36,14 @@ func (d *document) apart(e *document) (offset, spread int64, matched int) {
 	return offset, diffs[(len(diffs)-1)*9/10], len(diffs)
 }
 
-// collectivesByName returns the ends of the collectives, in order: names have numbers
-// of their own in each document.
+// collectivesByName returns the sorted ends of collectives by name; the numbers of
+// names differ between documents.
 func (d *document) collectivesByName() map[string][]int64 {
 	byName := map[string][]int64{}
 	for n, ends := range d.counts.collectives {
 		slices.Sort(ends)
 		name := d.names.text(n)
-		if byName[name] != nil { // several kernels of one short name
+		if byName[name] != nil { // several kernels have the same short name
 			ends = append(slices.Clone(byName[name]), ends...)
 			slices.Sort(ends)
 		}
@@ -52,14 +52,14 @@ func (d *document) collectivesByName() map[string][]int64 {
 	return byName
 }
 
-// align brings the clocks of documents, in the order of their ranks, together by what they
-// state, and where collectives show that these are apart by those. It returns what is to be
-// said of it, "" for nothing, and whether that is that they agree.
+// align aligns the clocks of documents, which are in rank order, by their stated base
+// times, and by collectives if these show that the clocks differ. It returns the note
+// to report, "" for none, and whether the note is that they agree.
 func align(docs []*document) (said string, agree bool) {
 	parts := byRank(docs)
 	var a agreement
 	for n, of := range parts {
-		matched, correction := a.matched, int64(0) // of the clock of the rank's process
+		matched, correction := a.matched, int64(0) // to the clock of the rank's process
 		for k, d := range of {
 			if n > 0 {
 				correction = a.compare(counterpart(parts[0], of, k), d, correction)
@@ -71,7 +71,7 @@ func align(docs []*document) (said string, agree bool) {
 		}
 	}
 	switch {
-	case len(parts) == 1 || !parts[1][0].active: // of one rank, and maybe traces without GPU work
+	case len(parts) == 1 || !parts[1][0].active: // one rank, and maybe traces without GPU work
 		return "", false
 	case a.ranks == 0:
 		return "no collectives to compare the clocks of the traces by: they are assumed to be equal", false
@@ -81,15 +81,16 @@ func align(docs []*document) (said string, agree bool) {
 	return fmt.Sprintf("clocks of %d ranks agree within %.1f us (%d collectives)", a.ranks+1, float64(a.worst)/1e3, a.matched), true
 }
 
-// agreement is what collectives show of clocks: of how many ranks besides the first, by how
-// many collectives, and in ns how far clocks were moved and are still apart, at most.
+// agreement is what collectives show about clocks: the number of ranks compared with
+// the first, the number of collectives matched, and in ns the largest correction and
+// the largest remaining difference.
 type agreement struct {
 	ranks, matched int
 	moved, worst   int64
 }
 
-// compare returns by how much the clock of a document is ahead of that of a part of the first
-// rank, 0 where it is the same one, and correction where that cannot be told or the part is nil.
+// compare returns how far, in ns, the clock of d is ahead of the first rank's clock. It
+// is 0 if they are the same clock, and correction if that is unknown or part is nil.
 func (a *agreement) compare(part, d *document, correction int64) int64 {
 	if part == nil {
 		return correction
@@ -107,7 +108,7 @@ func (a *agreement) compare(part, d *document, correction int64) int64 {
 	return 0
 }
 
-// byRank divides documents, in the order of their ranks, into those of each.
+// byRank groups documents, which are in rank order, by rank.
 func byRank(docs []*document) (parts [][]*document) {
 	for i, d := range docs {
 		if i == 0 || d.rankOr() != docs[i-1].rankOr() {
@@ -118,9 +119,10 @@ func byRank(docs []*document) (parts [][]*document) {
 	return parts
 }
 
-// counterpart returns that part of the first rank that is of the same time as part k of
-// another: a rank may lack some. Where none of them is by the stated clocks, these are far
-// apart, and parts are matched in order if there are as many; nil where none is known.
+// counterpart returns the part of the first rank from the same time as part k of
+// another rank, nil if there is none or it is unknown. If no parts overlap by their
+// stated clocks, the clocks are far apart; parts are then matched in order, if their
+// numbers agree.
 func counterpart(first, of []*document, k int) *document {
 	for _, d := range first {
 		if of[k].overlaps(d) {
@@ -134,5 +136,6 @@ func counterpart(first, of []*document, k int) *document {
 	return nil
 }
 
-// overlaps reports whether two documents have rows of one time, by their own clocks.
+// overlaps reports whether two documents have rows at the same time, by their own
+// clocks.
 func (d *document) overlaps(e *document) bool { return d.began() < e.ended() && e.began() < d.ended() }

@@ -6,25 +6,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// counts are what loaders count, each for itself.
+// counts are what a loader counts.
 type counts struct {
-	event.Tally // steps are not counted until it is known which are any
+	event.Tally // steps are not counted until the markers are known
 	rows        [noCategory]int64
-	elements    int64 // of the array of events, those that are objects
-	broken      int64 // events that are objects, but no events
+	elements    int64 // elements of the array of events that are objects
+	broken      int64 // objects that are not events
 	untimed     int64 // events without usable times
-	fine        int64 // times with a part of a microsecond
+	fine        int64 // times with a fraction of a microsecond
 
-	starts      event.Span        // from the first start to the last
-	processes   []process         // of the calls, at most maxProcesses
-	device      int64             // the lowest of GPU rows, none where no row says it
-	reduces     int64             // the lowest with kernels of class allreduce, 0 where these do not say it; none without
-	collectives map[int32][]int64 // ends of those of each name
-	groups      map[int32]int32   // how many ranks collectives are of at most, by name
-	markers     []row             // ranges that may mark a forward step
+	starts      event.Span        // first and last start
+	processes   []process         // of calls, at most maxProcesses
+	device      int64             // lowest device of GPU rows, none if no row names one
+	reduces     int64             // lowest device with kernels of class allreduce, 0 if these name none; none if there are no such kernels
+	collectives map[int32][]int64 // their ends, by name
+	groups      map[int32]int32   // largest number of ranks in a collective, by name
+	markers     []row             // ranges that may mark forward steps
 	sample      sample            // of GPU rows
-	foreign     int64             // events of accelerators that are not read
-	events      bool              // an element of the array of events is one
+	foreign     int64             // events of accelerators that are not supported
+	events      bool              // an element of the array is an event
 }
 
 // isString reports whether a value is a string.
@@ -38,14 +38,14 @@ func newCounts() counts {
 	}
 }
 
-// group observes a collective of a name among so many ranks, none where that is no number.
+// group records the number of ranks of a collective. Invalid sizes are ignored.
 func (c *counts) group(name int32, size int64) {
 	if 0 < size && size <= maxWorld {
 		c.groups[name] = max(c.groups[name], int32(size))
 	}
 }
 
-// lowest returns the lower one of two numbers, of which each may be none.
+// lowest returns the lower of two numbers, either of which may be none.
 func lowest(a, b int64) int64 {
 	if a == none || b == none {
 		return max(a, b)
@@ -53,7 +53,7 @@ func lowest(a, b int64) int64 {
 	return min(a, b)
 }
 
-// row counts a row, of a GPU on a device.
+// row counts a row; device is that of a GPU row.
 func (c *counts) row(r *row, device int64) {
 	c.rows[r.category]++
 	c.Kinds[kinds[r.category]]++
@@ -85,13 +85,13 @@ func (c *counts) row(r *row, device int64) {
 	}
 }
 
-// process is one whose calls a document has.
+// process is a process that has calls in the document.
 type process struct {
-	pid   string // as it stands in the document
+	pid   string // as in the document
 	calls int64
 }
 
-// maxProcesses is how many are told apart: a document should have one.
+// maxProcesses is how many processes are distinguished: a document should have one.
 const maxProcesses = 64
 
 // caller counts calls of a process.
@@ -107,8 +107,8 @@ func (c *counts) caller(pid []byte, calls int64) {
 	}
 }
 
-// process returns the pid that most calls have, "" for none, and whether the document
-// is of several processes: more than one call in ten is of another.
+// process returns the pid of most calls, "" if there are none, and whether the document
+// was merged from several processes: more than one call in ten belongs to others.
 func (c *counts) process() (pid string, merged bool) {
 	var most process
 	all := int64(0)
@@ -121,7 +121,7 @@ func (c *counts) process() (pid string, merged bool) {
 	return most.pid, mergedCalls*(all-most.calls) > all
 }
 
-// add adds up.
+// add adds the counts of d.
 func (c *counts) add(d *counts) {
 	for i, n := range d.rows {
 		c.rows[i] += n
@@ -151,18 +151,17 @@ func (c *counts) add(d *counts) {
 	}
 }
 
-// sample are the keys of GPU rows, or where there are many, of those whose highest bits are 0:
-// which these are does not depend on the order of the rows.
+// sample holds the keys of GPU rows, or, if there are many, the keys whose highest bits
+// are 0. This choice does not depend on the order of the rows.
 type sample struct {
 	keys  []uint64
-	shift int // how many bits
+	shift int // number of those bits
 }
 
-// maxSample is how many keys are kept. Tests change it.
+// maxSample is the most keys that are kept. Tests change it.
 var maxSample = 1 << 14
 
-// key is a number that rows have in common where they are the same: a stream runs nothing
-// twice at once.
+// key returns the same number for the same row only: a stream runs one thing at a time.
 func (r *row) key() uint64 {
 	when := (uint64(r.start)*0x9e3779b97f4a7c15 ^ uint64(r.correlation)) * 0xbf58476d1ce4e5b9
 	when = (when ^ when>>31 ^ uint64(r.end)) * 0x94d049bb133111eb
@@ -180,8 +179,8 @@ func (s *sample) add(key uint64) {
 	}
 }
 
-// again returns how many rows stand in the document before, about so where the sample is not
-// of all of them.
+// again returns how many rows repeat an earlier row; an estimate if the sample is not
+// of all rows.
 func (s *sample) again() int64 {
 	all := len(s.keys)
 	slices.Sort(s.keys)

@@ -7,19 +7,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// emitter writes the rows of a document into batches.
+// emitter writes the rows of a document to batches.
 type emitter struct {
 	d      *document
-	rank   int32 // -1 for none
-	shift  int64 // added to times
+	rank   int32 // -1 if it has none
+	shift  int64 // added to times, ns
 	calls  *finder
 	nodes  event.Ordinals
-	device int32   // of rows that do not say theirs
-	called []int64 // when the latest call of each thread ends
+	device int32   // of rows that name none
+	called []int64 // end of the latest call, by thread
 }
 
-// newEmitter returns what writes the rows of a document, of which info is what the header
-// says: its rank, and the offset of its clock.
+// newEmitter returns an emitter for a document. info has its rank and the offset of its
+// clock.
 func newEmitter(d *document, info *event.Report) *emitter {
 	e := &emitter{
 		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: event.NewOrdinals(),
@@ -31,7 +31,7 @@ func newEmitter(d *document, info *event.Report) *emitter {
 	return e
 }
 
-// row makes row k of rows row i of the batch.
+// row writes row k of rows to row i of the batch.
 func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 	name, owner := int32(rows[colName][k]), rows[colOwner][k]>>categoryBits
 	category := category(rows[colOwner][k] & (1<<categoryBits - 1))
@@ -65,8 +65,9 @@ func (e *emitter) row(b *event.Batch, i int, rows spill.Rows, k int) error {
 	return nil
 }
 
-// heldUp returns the thread that an overhead holds up which ends at a time. The profiler writes
-// none of them (thread 0): it is the one that is in a call for all of it, where that is one only.
+// heldUp returns the thread that an overhead ending at end holds up. The profiler does
+// not record it (thread 0): it is the only thread that is in a call until then, if
+// there is exactly one.
 func (e *emitter) heldUp(owner, end int64) int64 {
 	if e.d.threads.list[owner] > 0 {
 		return owner
@@ -79,7 +80,7 @@ func (e *emitter) heldUp(owner, end int64) int64 {
 	return int64(one)
 }
 
-// domainCodes are the codes of the domains, in the order of their names.
+// domainCodes are the codes of the domains in the header.
 var domainCodes = func() (codes [noCategory]int32) {
 	for c := range codes {
 		codes[c] = int32(slices.Index([]string{atenDomain, pythonDomain, torchDomain}, domainOf[c]))
@@ -87,10 +88,10 @@ var domainCodes = func() (codes [noCategory]int32) {
 	return codes
 }()
 
-// gpu writes what only GPU rows have: where they ran and the call that launched them, which
-// is found by its correlation (id). extra is the number of bytes of a copy, or the graph node of
-// a kernel. Where a replayed kernel names no node, its place among the rows of its launch
-// stands for it: replays of one graph run the same nodes in the same order.
+// gpu writes what only GPU rows have: where they ran, and the call that launched them,
+// found by its correlation (id). extra is the bytes of a copy, or the graph node of a
+// kernel. If a replayed kernel names no node, its ordinal within the launch stands for
+// it: replays of one graph run the same nodes in the same order.
 func (e *emitter) gpu(b *event.Batch, i int, c category, t track, id, extra int64) error {
 	switch {
 	case t.device != none:

@@ -10,12 +10,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// describe finds out what the header says of a document that was read.
+// describe determines what the header says about a document that was read.
 func (d *document) describe() error {
 	d.findOrigin()
 	d.recogniseRun()
 	d.chooseMarkers()
-	if len(d.rows.calls) > 0 { // by their correlation, the first of several
+	if len(d.rows.calls) > 0 { // by correlation; of several with one, the first
 		var err error
 		if d.calls, err = spill.NewIndex(d.rows.store, d.rows.calls, fanIn); err != nil {
 			return err
@@ -31,12 +31,12 @@ func (d *document) describe() error {
 	return nil
 }
 
-// epoch is the least time that is one since 1970, in ns, and not one since a base
-// of some months: a profiler that wrote times since 1970 in 1973 there was none.
+// epoch is the least time, in ns, that is taken as since 1970 and not as since a base
+// within a few months. It is in 1973, when the profiler did not exist.
 const epoch = 100_000_000_000_000_000
 
-// findOrigin finds time 0 of the report: the whole microsecond in which the first row
-// starts, so that whoever rounds times to microseconds, as others do, rounds the same.
+// findOrigin sets time 0 of the report to the whole microsecond in which the first row
+// starts. Other programs round times to microseconds; so both round the same.
 func (d *document) findOrigin() {
 	if d.counts.starts != event.NoSpan {
 		d.origin = d.counts.starts.Start
@@ -47,11 +47,10 @@ func (d *document) findOrigin() {
 	}
 }
 
-// chooseMarkers decides which ranges are markers of forward steps: annotations, or
-// in traces of 2020 and 2021, which have none, operators, that say the counts of
-// requests; where none does, the steps of the profiler's schedule. Where one is around
-// another, the inner one counts; and the first one after the profiler started is
-// none: it includes profiler start-up.
+// chooseMarkers decides which ranges mark forward steps: annotations with numbers of
+// requests (in traces of 2020 and 2021, which have no annotations, operators), else the
+// steps of the profiler's schedule. Of nested markers the inner one counts. The first
+// marker after the profiler started is dropped, as it includes profiler start-up.
 func (d *document) chooseMarkers() {
 	category, want := annotationCategory, scheduled
 	if d.counts.rows[category] == 0 {
@@ -74,7 +73,7 @@ func (d *document) chooseMarkers() {
 	d.counts.markers = nil
 }
 
-// recogniseRun finds out what the run does, and on what.
+// recogniseRun finds the workload, the GPUs and the platform.
 func (d *document) recogniseRun() {
 	counts := slices.ContainsFunc(d.counts.markers, func(r row) bool { return r.marker == counted })
 	d.info.Workload = event.WorkloadOf(d.names.trains, d.names.diffuses, counts)
@@ -87,8 +86,8 @@ func (d *document) recogniseRun() {
 	}
 }
 
-// leaveOut finds the markers that are none: those around another one of their thread,
-// and the first of the others.
+// leaveOut finds the markers to drop: those around another marker of their thread, and
+// the first of the others.
 func (d *document) leaveOut(markers []row) {
 	slices.SortFunc(markers, order)
 	d.noSteps = map[uint32]bool{}
@@ -109,7 +108,7 @@ func (d *document) leaveOut(markers []row) {
 	}
 }
 
-// classOf returns the class of a row by its name and place, -1 for none.
+// classOf returns the class of a row by its name and place, -1 if it has none.
 func (d *document) classOf(name int32, place int64) event.Class {
 	class := d.names.classes[name]
 	if class == event.StepMarker && d.noSteps[uint32(place)] {
@@ -118,7 +117,7 @@ func (d *document) classOf(name int32, place int64) event.Class {
 	return class
 }
 
-// fanIn is how many runs of calls are read at a time, of 60 KB each.
+// fanIn is how many runs of calls are open at a time, of 60 KB each.
 const fanIn = 256
 
 // call is a call that launched GPU rows.
@@ -132,20 +131,20 @@ type call struct {
 type finder struct {
 	d    *document
 	hint spill.Hint
-	id   int64 // that was looked up last
+	id   int64 // of the last look-up
 	call call
 	ok   bool
 }
 
-// newFinder returns a finder for one goroutine: it keeps the call that it found last.
+// newFinder returns a finder for one goroutine. It caches its last look-up.
 func newFinder(d *document) *finder { return &finder{d: d, id: none} }
 
-// find returns the call with a correlation, false where there is none.
+// find returns the call with a correlation, false if there is none.
 func (f *finder) find(id int64) (*call, bool, error) {
 	if f.d.calls == nil || id == none {
 		return nil, false, nil
 	}
-	if id == f.id { // Fast path: the rows of a graph replay have one.
+	if id == f.id { // Fast path: the rows of a graph replay share it.
 		return &f.call, f.ok, nil
 	}
 	rows, i, ok, err := f.d.calls.Find(id, &f.hint)
@@ -158,8 +157,8 @@ func (f *finder) find(id int64) (*call, bool, error) {
 	return &f.call, ok, nil
 }
 
-// count fills in the report and what is known of its rank.
-// The counts of steps are those of markers less the first, which is none.
+// count fills in the report and the facts of its rank. The counts of steps are those of
+// markers without the first, which is dropped.
 func (d *document) count() {
 	info, c := &d.info, &d.counts
 	info.Source, info.Ranks = "torch", []int32{}
@@ -169,7 +168,7 @@ func (d *document) count() {
 		return
 	}
 	info.World = int32(d.head.world)
-	for name, size := range d.names.sizes { // those that collectives say themselves are surer
+	for name, size := range d.names.sizes { // sizes that collectives state themselves take precedence
 		c.groups[name] = cmp.Or(c.groups[name], size)
 	}
 	for name, size := range c.groups {
@@ -182,13 +181,12 @@ func (d *document) count() {
 	info.Ranks, info.RankFacts, info.AllreduceDevices = []int32{0}, []event.RankFacts{c.Facts(0, d.origin)}, []int32{reduces}
 }
 
-// countLaunched counts GPU rows by how they were launched: those without a call, and the
-// graph launches of which rows were recorded. It reads only the columns that it takes,
-// run by run; replays may go on from one run to the next, so that their ids are counted
-// over all runs at the end.
+// countLaunched counts the GPU rows without a call and the graph launches with recorded
+// rows. It reads only the columns that it needs, run by run. A replay may span several
+// runs, so their ids are counted over all runs at the end.
 func (d *document) countLaunched() error {
 	f, w := newFinder(d), spill.NewWriter(d.rows.store)
-	var replays []*spill.Run // by correlation, one row for each
+	var replays []*spill.Run // by correlation, one row each
 	var ids []int64          // of replays in one run of rows
 	launched := func(rows spill.Rows) error {
 		for i, owner := range rows[colOwner] {
@@ -230,7 +228,7 @@ func (d *document) countLaunched() error {
 	return err
 }
 
-// writeSet writes a run with a row for each of some ids, which it sorts.
+// writeSet sorts ids and writes a run with one row per different id.
 func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -240,8 +238,8 @@ func writeSet(w *spill.Writer, ids []int64) (*spill.Run, error) {
 	return w.End(0, 0)
 }
 
-// warn says what somebody should know before believing figures made of the trace.
-// The sentences are ours, with numbers in them, and never a text of the trace.
+// warn adds warnings that a user should know before trusting figures of the trace. They
+// are our sentences with numbers in them, never text from the trace.
 func (d *document) warn() {
 	kept := int64(0)
 	for c, n := range d.counts.rows {
@@ -282,7 +280,7 @@ func (d *document) say(format string, args ...any) {
 	d.info.Warnings = append(d.info.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warnGPU is warn of what the GPU ran.
+// warnGPU is warn for GPU rows.
 func (d *document) warnGPU() {
 	gpu := d.counts.rows[kernelCategory] + d.counts.rows[memcpyCategory] + d.counts.rows[memsetCategory]
 	switch {
@@ -307,5 +305,5 @@ func (d *document) warnGPU() {
 	}
 }
 
-// unrecorded is what no trace of this kind says; it is said once.
+// unrecorded is what no trace of this kind records. It is reported once.
 const unrecorded = "PyTorch's profiler records no GIL waits, garbage collection, system calls or scheduling: host stalls are explained by ranges and calls alone"

@@ -1,15 +1,15 @@
 package kineto
 
-// fields are those of an event that matter, as they stand in the document: strings
-// with their quotes. What the event lacks is nil.
+// fields are the members of an event that matter, as in the document: strings have
+// their quotes. Missing members are nil.
 type fields struct {
 	ph, cat, name, pid, tid, ts, dur []byte
 
 	device, stream, correlation, bytes, node, group []byte // of args
 }
 
-// read reads an event, which is an object. It returns false where it is not JSON
-// as far as it was read: nested values that nobody wants are stepped over.
+// read reads an event, which must be an object. It returns false if the event is not
+// JSON as far as it was parsed: unused nested values are skipped.
 func (f *fields) read(b []byte) bool {
 	*f = fields{}
 	return members(b, false, func(key, value []byte) bool {
@@ -35,8 +35,8 @@ func (f *fields) read(b []byte) bool {
 	})
 }
 
-// arg keeps an argument of an event where it matters. Names are compared as they stand,
-// quotes included: no writer escapes them.
+// arg keeps an argument of an event if it matters. Keys are compared unparsed, quotes
+// included: no writer escapes them.
 func (f *fields) arg(key, value []byte) bool {
 	switch string(key) {
 	case `"device"`:
@@ -55,9 +55,9 @@ func (f *fields) arg(key, value []byte) bool {
 	return true
 }
 
-// members calls fn with the keys and values of the object b, as long as it returns
-// true. Where some may be empty, as "key": , from argument fragments without text,
-// those are left out.
+// members calls fn with the keys and values of the object b until fn returns false, and
+// reports whether b is valid. If empty is set, a missing value ("key": ,) is allowed
+// and skipped: argument fragments without text look like that.
 func members(b []byte, empty bool, fn func(key, value []byte) bool) bool {
 	i := skipSpace(b, 1)
 	for i < len(b) && b[i] != '}' {

@@ -15,19 +15,19 @@ const maxWorld = 1 << 24
 
 // header is what the document says besides its events.
 type header struct {
-	events bool     // there is an array of them
-	named  bool     // the document calls it traceEvents
-	base   int64    // ns since 1970 that times are relative to
-	based  bool     // it says so
-	rank   int32    // of the process among those of its run
-	ranked bool     // it says so
-	gpus   []string // models of the devices, each once
-	amd    bool     // a device is AMD's
-	world  int      // how many processes its run had, 0 where it does not say
+	events bool     // there is an array of events
+	named  bool     // its key is traceEvents
+	base   int64    // ns since 1970, base of the times
+	based  bool     // the document states base
+	rank   int32    // of the process in its run
+	ranked bool     // the document states rank
+	gpus   []string // device models, each once
+	amd    bool     // there is an AMD device
+	world  int      // number of processes of the run, 0 if not stated
 }
 
-// member reads a member of the document. All others, the host's and the user's
-// name, the command and the addresses of process groups among them, are left alone.
+// member reads a member of the document. It skips all others, among them host and user
+// names, the command and addresses of process groups.
 func (h *header) member(key string, value []byte) {
 	switch key {
 	case "baseTimeNanoseconds":
@@ -60,7 +60,7 @@ func (h *header) member(key string, value []byte) {
 	}
 }
 
-// guess looks for the base time in what follows events that are broken at the end.
+// guess looks for the base time in what follows a broken array of events.
 func (h *header) guess(tail []byte) {
 	key := []byte(`"baseTimeNanoseconds"`)
 	if i := bytes.LastIndex(tail, key); i >= 0 && !h.based {
@@ -72,16 +72,15 @@ func (h *header) guess(tail []byte) {
 	}
 }
 
-// Names of files that say whose trace it is, the surest first: rank0, TP-0,
-// worker0.
+// Parts of file names that tell whose trace it is, the most reliable first: rank0,
+// TP-0, worker0.
 var rankNames = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)(?:^|[^a-z])rank[-_]?(\d{1,6})`),
 	regexp.MustCompile(`(?i)(?:^|[^a-z])tp[-_]?(\d{1,6})`),
 	regexp.MustCompile(`(?i)(?:^|[^a-z])worker[-_]?(\d{1,6})`),
 }
 
-// rankOfName returns the rank that a file's name says, the last where it says
-// several.
+// rankOfName returns the rank in a file's name, the last one if there are several.
 func rankOfName(path string) (int32, bool) {
 	name := filepath.Base(path)
 	for _, re := range rankNames {
@@ -94,15 +93,14 @@ func rankOfName(path string) (int32, bool) {
 	return 0, false
 }
 
-// place is what names of files say of a process's place among others, of each kind of
-// parallelism: dp1_pp0_tp0_dcp0_ep1_rank0 (vLLM), TP-0-DP-1-EP-1 (SGLang).
+// place matches a process's place in each kind of parallelism in file names:
+// dp1_pp0_tp0_dcp0_ep1_rank0 (vLLM), TP-0-DP-1-EP-1 (SGLang).
 var place = regexp.MustCompile(`(?i)(?:^|[^a-z])(?:dp|pp|tp|ep|d?cp|rank|worker)[-_]?(\d{1,6})`)
 
-// placeOfName returns the numbers of the place that a file's name says, in the order in which
-// they stand there.
+// placeOfName returns the numbers of that place in order, nil if the name has none.
 func placeOfName(path string) (at []int) {
 	for _, m := range place.FindAllStringSubmatch(filepath.Base(path), -1) {
-		n, _ := strconv.Atoi(m[1]) // six digits
+		n, _ := strconv.Atoi(m[1]) // at most six digits: no error
 		at = append(at, n)
 	}
 	return at

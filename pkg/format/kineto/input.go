@@ -13,20 +13,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// What a file begins with that is not plain UTF-8.
+// First bytes of files that are not plain UTF-8.
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
-	utf8Mark  = []byte("\xef\xbb\xbf") // a byte order mark, which some editors and shells put in front
+	utf8Mark  = []byte("\xef\xbb\xbf") // a byte order mark, which some editors and shells write
 )
 
-// inUTF16 reports whether text begins as UTF-16 does, with or without its mark.
+// inUTF16 reports whether text begins like UTF-16, with or without a byte order mark.
 func inUTF16(head []byte) bool {
 	return len(head) >= 2 && (head[0] == 0xff && head[1] == 0xfe || head[0] == 0xfe && head[1] == 0xff ||
 		(head[0] == 0) != (head[1] == 0))
 }
 
-// Recognise reports whether a file that begins with head is ours to read, or to refuse:
-// JSON, compressed or not, or what was meant to be it.
+// Recognise reports whether a file that begins with head is for this package to read or
+// to refuse: JSON, compressed or not, or an attempt at it.
 func Recognise(head []byte) bool {
 	if bytes.HasPrefix(head, gzipMagic) {
 		return true
@@ -39,13 +39,14 @@ func Recognise(head []byte) bool {
 	return len(text) == 0 || text[0] == '{' || text[0] == '['
 }
 
-// Advice on inputs that are no traces.
+// Advice on inputs that are not traces.
 const (
 	giveTrace = "give what torch.profiler's export_chrome_trace or tensorboard_trace_handler writes"
 	copyAgain = "copy or compress it again; 'gzip -t FILE' checks it"
 )
 
-// open opens a document, compressed or not: by what it is, not by its name.
+// open opens a document. Whether it is compressed is decided by its bytes, not by its
+// name.
 func open(path string) (io.Closer, io.Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +60,7 @@ func open(path string) (io.Closer, io.Reader, error) {
 	return f, in, nil
 }
 
-// decode returns the text of a file, without a byte order mark.
+// decode returns the text of a file without its byte order mark.
 func decode(file *bufio.Reader) (io.Reader, error) {
 	head, _ := file.Peek(len(gzipMagic))
 	text := file
@@ -68,7 +69,7 @@ func decode(file *bufio.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		text = bufio.NewReaderSize(z, 1<<10) // larger reads pass it by
+		text = bufio.NewReaderSize(z, 1<<10) // larger reads bypass the buffer
 	}
 	head, _ = text.Peek(len(utf8Mark))
 	switch {
@@ -82,17 +83,17 @@ func decode(file *bufio.Reader) (io.Reader, error) {
 	return text, nil
 }
 
-// inputError is what is wrong with a file, without its name.
+// inputError is an error of a file, without the file's name.
 type inputError struct{ msg, advice string }
 
 func (e *inputError) Error() string { return e.msg }
 
-// wrong is the error of an input, and what to do about it.
+// wrong returns the error of an input, with advice.
 func wrong(advice, format string, args ...any) error {
 	return &inputError{fmt.Sprintf(format, args...), advice}
 }
 
-// explain puts the name of the file into an error, and what to do about it.
+// explain adds the file's name and advice to an error.
 func explain(path string, err error) error {
 	var e *inputError
 	var file *spill.FileError
@@ -108,14 +109,14 @@ func explain(path string, err error) error {
 }
 
 // gzipFile reads the members of a gzip file one after the other. Its error is
-// io.ErrUnexpectedEOF where the file ends within one.
+// io.ErrUnexpectedEOF if the file ends within a member.
 type gzipFile struct {
 	file *bufio.Reader
 	gzip *gzip.Reader
 }
 
-// newGzipFile reads the head of the first member. A file that ends within it is one that
-// was cut, which Read says.
+// newGzipFile reads the header of the first member. If the file ends within it, Read
+// returns the error.
 func newGzipFile(file *bufio.Reader) (*gzipFile, error) {
 	z, err := gzip.NewReader(file)
 	if err != nil && !isEnd(err) {
@@ -129,7 +130,7 @@ func newGzipFile(file *bufio.Reader) (*gzipFile, error) {
 	return m, nil
 }
 
-// isEnd reports whether an input ended, properly or not.
+// isEnd reports whether an error is the end of an input, expected or not.
 func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
 
 // damaged is the error of compressed data whose checksum or structure is wrong.
@@ -137,7 +138,7 @@ func damaged(err error) error {
 	return wrong(copyAgain, "the compressed data is damaged: %v", err)
 }
 
-// Read is io.Reader's. It never returns data of two members at once.
+// Read implements io.Reader. It never returns data of two members at once.
 func (m *gzipFile) Read(p []byte) (int, error) {
 	for m.gzip != nil {
 		n, err := m.gzip.Read(p)
@@ -154,7 +155,7 @@ func (m *gzipFile) Read(p []byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// another begins the next member, io.EOF where there is none.
+// another begins the next member; it returns io.EOF if there is none.
 func (m *gzipFile) another() error {
 	head, err := m.file.Peek(len(gzipMagic))
 	switch {
@@ -173,7 +174,7 @@ func (m *gzipFile) another() error {
 	return nil
 }
 
-// following is the error of what follows that does not belong there.
+// following returns the error of data that follows the input and does not belong there.
 func following(head []byte, what string) error {
 	if len(head) > 0 && head[0] == 0 {
 		return wrong("cut them off; they come from copying in whole blocks", "NUL bytes follow %s", what)

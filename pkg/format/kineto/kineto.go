@@ -13,24 +13,23 @@ import (
 
 // Options are the settings of Open.
 type Options struct {
-	// Progress, where not nil, is told the file that is being read and how many
-	// of its events have been.
+	// Progress, if not nil, is called with the file that is being read and the number
+	// of its events read so far.
 	Progress func(path string, events int64)
-	// Separate takes traces as those of different runs: their clocks are not
-	// compared.
+	// Separate treats traces as being of different runs: their clocks are not compared.
 	Separate bool
 	// Partial reads what there is of a trace that was cut short.
 	Partial bool
-	// Python makes ranges of Python functions, too.
+	// Python also makes ranges from calls of Python functions.
 	Python bool
-	// Memory is how many bytes the process may take at most, as far as rows go, 0 for
-	// 512 MiB: a quarter of it holds rows, the others are in a temporary file; names take
-	// another quarter at most.
+	// Memory is the most bytes that the process may take for rows, 0 for
+	// spill.DefaultBudget. A quarter of it holds rows, the others are in a temporary
+	// file; names take at most another quarter.
 	Memory int64
 }
 
-// Reader reads the events of one or several traces. It is an event.Source. A batch
-// is valid until the following call of Next.
+// Reader reads the events of one or more traces. It is an event.Source. A batch is
+// valid until the next call of Next.
 type Reader struct {
 	spill.Reader
 	opt  Options
@@ -38,7 +37,7 @@ type Reader struct {
 }
 
 // Open reads traces, each of one process. Their rows are in the reader's store until
-// it is closed.
+// Close.
 func Open(paths []string, opt Options) (*Reader, error) {
 	opt.Memory = cmp.Or(opt.Memory, spill.DefaultBudget)
 	r := &Reader{opt: opt, Reader: spill.Reader{Store: spill.NewStore(opt.Memory / 4)}}
@@ -62,7 +61,7 @@ func Open(paths []string, opt Options) (*Reader, error) {
 	return r, nil
 }
 
-// load reads the files and finds out what there is to know.
+// load reads the files and determines their headers, ranks and clocks.
 func (r *Reader) load(paths []string) error {
 	for _, path := range paths {
 		d, err := load(path, r.Store, &r.opt)
@@ -81,10 +80,11 @@ func (r *Reader) load(paths []string) error {
 	return nil
 }
 
-// rank gives each trace with GPU work the number of its rank: what the trace says, or else its
-// name, or else the lowest that is free, in the order of the traces. Where traces of several
-// processes say one number and their names place them apart, as those of data-parallel
-// replicas do, all are numbered in the order of these places.
+// rank numbers the ranks of traces with GPU work: by what the trace states, else by its
+// name, else by the lowest free number, in the order of the traces. If traces of
+// several processes state the same number and their names show different places, as
+// those of data-parallel replicas do, all traces are numbered in the order of these
+// places.
 func (r *Reader) rank() error {
 	ranks := map[int32][]*document{}
 	var unnamed []*document
@@ -111,8 +111,9 @@ func (r *Reader) rank() error {
 	return r.number(ranks, unnamed)
 }
 
-// rankByPlace numbers all traces in the order of where their names place them: several processes
-// say n. It is an error if a name says no place, or two processes have the same one.
+// rankByPlace numbers all traces in the order of the places in their names, since
+// several processes state rank n. It is an error if a name has no place, or two
+// processes have the same one.
 func (r *Reader) rankByPlace(n int32) error {
 	active := slices.DeleteFunc(slices.Clone(r.docs), func(d *document) bool { return !d.active })
 	places := map[*document][]int{}
@@ -134,15 +135,16 @@ func (r *Reader) rankByPlace(n int32) error {
 	return r.number(map[int32][]*document{}, active)
 }
 
-// sameRank refuses a trace that says the rank of one of another process, or of the same time.
+// sameRank refuses a trace with the rank of a trace of another process or from the same
+// time.
 func (d *document) sameRank(n int32, other *document) error {
 	return problem(d.path, fmt.Sprintf("it has rank %d, like %s", n, other.path),
 		"ranks that write to one path overwrite each other's traces: give each its own; traces of one rank must be of one process and not overlap in time")
 }
 
-// number gives traces that no number is known of the lowest that is free, or that of the rank
-// which all of its traces are parts of: processes of several containers may have one pid. Then
-// it puts all traces in the order of their ranks.
+// number gives traces without a known number the lowest free one, or the rank whose
+// traces they are parts of. (Processes of several containers may have the same pid.)
+// Then it sorts all traces by rank.
 func (r *Reader) number(ranks map[int32][]*document, unnamed []*document) error {
 	for _, d := range unnamed {
 		for _, n := range slices.Sorted(maps.Keys(ranks)) {
@@ -164,7 +166,7 @@ func (r *Reader) number(ranks map[int32][]*document, unnamed []*document) error 
 	return nil
 }
 
-// rankFor is the rank of a trace that does not say it.
+// rankFor returns the rank of a trace that states none.
 func (r *Reader) rankFor(d *document, ranks map[int32][]*document) int32 {
 	other := func(part *document) bool { return !r.parts(part, d) }
 	for _, n := range slices.Sorted(maps.Keys(ranks)) {
@@ -179,7 +181,7 @@ func (r *Reader) rankFor(d *document, ranks map[int32][]*document) int32 {
 	return free
 }
 
-// saysRank returns the rank that a trace or else its name says.
+// saysRank returns the rank that a trace, or else its name, states.
 func (d *document) saysRank() (int32, bool) {
 	if d.head.ranked {
 		return d.head.rank, true
@@ -195,9 +197,9 @@ func (d *document) copyOf(e *document) bool {
 		d.counts.rows == e.counts.rows && d.counts.Busy == e.counts.Busy
 }
 
-// parts reports whether two traces are parts of one rank: the same process and device, one
-// after the other, as the profiler's schedule writes a trace for each of its cycles. Time
-// between them was not recorded.
+// parts reports whether two traces are parts of one rank: of the same process and
+// device, one after the other. The profiler's schedule writes a trace per cycle; the
+// time between them was not recorded.
 func (r *Reader) parts(a, b *document) bool {
 	if a.began() > b.began() {
 		a, b = b, a
@@ -208,13 +210,14 @@ func (r *Reader) parts(a, b *document) bool {
 		a.info.Origin != 0 && b.info.Origin != 0 && a.ended() <= b.began()
 }
 
-// began is when the first row of a trace starts, by its own clock.
+// began returns when the first row of a trace starts, in ns by its own clock.
 func (d *document) began() int64 { return d.counts.starts.Start + d.head.base }
 
-// ended is when its last row starts or its GPU work ends, by its own clock.
+// ended returns when its last row starts or its GPU work ends, in ns by its own clock.
 func (d *document) ended() int64 { return max(d.counts.Busy.End, d.counts.starts.End) + d.head.base }
 
-// rankOr is the number of the rank, or a number after all of them.
+// rankOr returns the number of the rank, or a number greater than any rank's if it has
+// none.
 func (d *document) rankOr() int64 {
 	if d.active {
 		return int64(d.info.Ranks[0])
@@ -222,7 +225,7 @@ func (d *document) rankOr() int64 {
 	return 1 << 32
 }
 
-// together brings the clocks of the traces together.
+// together aligns the clocks of the traces.
 func (r *Reader) together() {
 	if len(r.docs) < 2 || r.opt.Separate {
 		return
@@ -244,8 +247,8 @@ func (r *Reader) together() {
 	}
 }
 
-// absent says that some of the ranks of a run are not among several documents, in the order of
-// their ranks, or that these state runs of different sizes; "" for neither.
+// absent returns a warning if ranks of the run are missing, or if the traces state runs
+// of different sizes; "" otherwise. docs are in rank order.
 func absent(docs []*document) string {
 	ranks, worlds := 0, map[int]bool{}
 	for _, of := range byRank(docs) {
@@ -256,7 +259,7 @@ func absent(docs []*document) string {
 	}
 	sizes := slices.Sorted(maps.Keys(worlds))
 	switch {
-	case ranks < 2 || sizes[0] == 0: // of one nobody expects more
+	case ranks < 2 || sizes[0] == 0: // a single rank is no sign that others are missing
 		return ""
 	case len(sizes) > 1:
 		return fmt.Sprintf("the traces are of runs of different sizes, of %d ranks and of %d: give those of one run", sizes[0], sizes[len(sizes)-1])
@@ -268,7 +271,7 @@ func absent(docs []*document) string {
 
 // Next returns the next batch.
 func (r *Reader) Next() (*event.Batch, error) {
-	r.docs = nil // parts have what of them is still to be written
+	r.docs = nil // parts hold what is still to be written
 	b, err := r.Reader.Next()
 	if err != nil && err != io.EOF {
 		err = explain(r.Files[r.Report()], err)

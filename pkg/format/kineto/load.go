@@ -14,7 +14,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// document is a trace as it was read.
+// document is a trace that was read.
 type document struct {
 	path string
 	info event.Report
@@ -23,20 +23,20 @@ type document struct {
 	python  bool // ranges of Python functions are rows
 	names   *names
 	tracks  numbering[track]
-	threads numbering[int64] // ids, none where the document does not say
+	threads numbering[int64] // thread ids, none if the document does not say
 	rows    sorted
 	counts  counts
 
-	skipped int64 // events that are no JSON
+	skipped int64 // events that are not JSON
 	cut     bool
-	empty   bool // it is white space
+	empty   bool // only white space
 
-	origin   int64           // of the times in rows: the first one
+	origin   int64           // of the times in rows: time 0
 	calls    *spill.Index    // by correlation
-	markers  int64           // of forward steps, the first one included
-	noSteps  map[uint32]bool // places of markers that are not taken for steps
+	markers  int64           // of forward steps, including the first one
+	noSteps  map[uint32]bool // places of markers that are not steps
 	untraced int64           // GPU rows without a launching call
-	early    int64           // that start before it
+	early    int64           // GPU rows that start before their launching call
 	active   bool            // it has kernels
 }
 
@@ -57,9 +57,9 @@ func load(path string, store *spill.Store, opt *Options) (*document, error) {
 	return d, d.check(opt)
 }
 
-// check refuses what is no trace, or half of one.
-// Damage and being cut short are told apart: of the latter an error says how much there was,
-// and Options.Partial takes it.
+// check returns an error for what is not a trace, or half of one. A trace that was cut
+// short is distinguished from damage: the error says how much there was, and
+// Options.Partial accepts it.
 func (d *document) check(opt *Options) error {
 	_, merged := d.counts.process()
 	total := d.counts.untimed + d.counts.broken + d.skipped
@@ -73,7 +73,7 @@ func (d *document) check(opt *Options) error {
 		return problem(d.path, "file is truncated before its first event", "write it again; the profiler writes it when it stops, which may take minutes")
 	case !d.head.events:
 		return problem(d.path, "JSON, but no trace: it has no traceEvents", giveTrace)
-	case d.counts.elements+d.skipped == 0 && d.head.named: // it says itself that it is a trace
+	case d.counts.elements+d.skipped == 0 && d.head.named: // it declares itself a trace
 	case d.counts.elements+d.skipped == 0:
 		return problem(d.path, "JSON, but no trace: an empty array", giveTrace)
 	case !d.counts.events:
@@ -86,15 +86,14 @@ func (d *document) check(opt *Options) error {
 	return nil
 }
 
-// problem is an error that names the file and says what to do about it.
+// problem returns an error that names the file and has advice.
 func problem(path, msg, advice string) error {
 	return &event.Error{Msg: path + ": " + msg, Advice: advice}
 }
 
-// split reads the events, on all processors.
-// One goroutine finds where events end, as many as there are processors read them. Blocks are
-// numbered, so that rows have a place in the document whoever read them. The first error ends
-// all of them.
+// split reads the events: one goroutine finds where events end, and as many as there
+// are processors parse them. Blocks are numbered, so that a row's place in the document
+// does not depend on who read it. The first error ends all goroutines.
 func (d *document) split(s *splitter, opt *Options) error {
 	var wg sync.WaitGroup
 	read := make(chan *block, 2*runtime.GOMAXPROCS(0))
@@ -137,15 +136,15 @@ type shared struct {
 	err error // of the store, or of the names
 }
 
-// numbering numbers values in the order in which they first come.
+// numbering numbers values in the order of their first occurrence.
 type numbering[T comparable] struct {
 	sync.Mutex
 	numbers map[T]int32
 	list    []T // by number
 }
 
-// of returns the number of a value, which is new or not. own is what the caller, one
-// goroutine, has seen of the numbers.
+// of returns the number of a value, adding it if it is new. own caches the numbers that
+// the calling goroutine has seen.
 func (n *numbering[T]) of(v T, own map[T]int32) int32 {
 	if number, ok := own[v]; ok { // Fast path: nearly all.
 		return number
@@ -165,26 +164,26 @@ func (n *numbering[T]) of(v T, own map[T]int32) int32 {
 	return number
 }
 
-// fail ends the reading.
+// fail records the error that ends reading.
 func (s *shared) fail(err error) {
 	s.Lock()
 	defer s.Unlock()
 	s.err = cmp.Or(s.err, err)
 }
 
-// failed returns what ended the reading.
+// failed returns the error that ended reading, if any.
 func (s *shared) failed() error {
 	s.Lock()
 	defer s.Unlock()
 	return s.err
 }
 
-// loader turns events into rows, in a goroutine of its own.
+// loader turns events into rows, in its own goroutine.
 type loader struct {
 	shared    *shared
 	python    bool
 	counts    counts
-	host, gpu []row // under way
+	host, gpu []row // not yet flushed
 	sorter    *sorter
 	tracks    map[track]int32
 	threads   map[int64]int32
@@ -212,7 +211,7 @@ func (l *loader) block(b *block) {
 			continue
 		}
 		l.counts.elements++
-		// An array of objects is a trace by nothing else than the keys of its events.
+		// Only the keys of its events show that an array of objects is a trace.
 		l.counts.events = l.counts.events || isString(l.fields.ph) && l.fields.ts != nil && isString(l.fields.name)
 		l.event(b.number*maxEvents + uint32(i))
 	}
@@ -221,8 +220,8 @@ func (l *loader) block(b *block) {
 	}
 }
 
-// flush hands over the rows under way as a sorted run, and of host rows the calls besides.
-// An error of the store ends the reading of the document.
+// flush writes the pending rows as a sorted run and, for host rows, their calls as
+// another. An error of the store ends reading the document.
 func (l *loader) flush(rows *[]row) {
 	if len(*rows) == 0 {
 		return
@@ -250,7 +249,7 @@ func (l *loader) flush(rows *[]row) {
 }
 
 // categoryOf returns the category of an event with a duration, or of the beginning of
-// one, which lacks it, noCategory for those that nobody wants.
+// one, which has no duration itself. Unwanted events are noCategory.
 func (f *fields) categoryOf() category {
 	if string(f.ph) != `"X"` && string(f.ph) != `"B"` || len(f.cat) < 2 {
 		return noCategory
@@ -265,10 +264,9 @@ func (f *fields) categoryOf() category {
 	return noCategory
 }
 
-// event makes a row of the event in l.fields.
-// place is that of the event in the document, by which equal rows are put in order. What has
-// no usable time is counted and left out; of Python functions only their number is kept where
-// nobody asked for them.
+// event makes a row of the event in l.fields. place is the event's place in the
+// document; it orders equal rows. Events without usable times are counted and dropped,
+// and so are Python functions if not wanted.
 func (l *loader) event(place uint32) {
 	f := &l.fields
 	c := f.categoryOf()
@@ -318,19 +316,19 @@ func (l *loader) event(place uint32) {
 	}
 }
 
-// correlationOf returns the bits of an id, which may be beyond an int64; none for
-// what is no id.
+// correlationOf returns the bits of an id, which may exceed an int64; none if it is not
+// an id.
 func correlationOf(b []byte) int64 {
 	if n := idOf(b); n != none {
 		return n
 	}
 	if n, err := strconv.ParseUint(string(unquoted(b)), 10, 64); err == nil {
-		return int64(n) // 1<<63 is none, too
+		return int64(n) // 1<<63 becomes none, too
 	}
 	return none
 }
 
-// idOf returns the number in b that is not negative, none for anything else.
+// idOf returns the non-negative integer in b, none if it is anything else.
 func idOf(b []byte) int64 {
 	if n, ok := integer(b); ok && n >= 0 {
 		return n
@@ -338,10 +336,10 @@ func idOf(b []byte) int64 {
 	return none
 }
 
-// maxCached is how many names of a category a loader remembers.
+// maxCached is how many names of a category a loader caches.
 const maxCached = 1 << 14
 
-// name returns a name, of number 0 where there are too many, which ends the reading.
+// name returns a name. If there are too many, it returns number 0 and reading ends.
 func (l *loader) name(c category, text []byte) name {
 	n, ok := l.names[c][string(text)]
 	if !ok {
@@ -358,8 +356,8 @@ func (l *loader) name(c category, text []byte) name {
 	return n
 }
 
-// track returns the track of a GPU row: its arguments say it, or else process and
-// thread, which stand for device and stream. It also returns the device.
+// track returns the track of a GPU row and its device: from its arguments, or else from
+// pid and tid, which stand for device and stream.
 func (l *loader) track(f *fields) (number int32, device int64) {
 	t := track{device: idOf(f.device), stream: idOf(f.stream)}
 	if t.device == none {
@@ -374,8 +372,8 @@ func (l *loader) track(f *fields) (number int32, device int64) {
 	return l.shared.doc.tracks.of(t, l.tracks), t.device
 }
 
-// threadID returns the number of a thread or stream: 25738, "25738", "stream 7";
-// none where there is none.
+// threadID returns the number of a thread or stream: 25738, "25738", "stream 7"; none
+// if there is none.
 func threadID(b []byte) int64 {
 	if id, ok := integer(b); ok {
 		return id

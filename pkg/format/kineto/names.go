@@ -11,7 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// category is what a name names: the same text may mean different things.
+// category is what a name is of: the same text may mean different things.
 type category uint8
 
 // The categories of events that become rows.
@@ -28,8 +28,7 @@ const (
 	noCategory
 )
 
-// categories are the names of the categories, those of 2020 and 2021 included, in
-// lower case.
+// categories maps names of categories, in lower case, including those of 2020 and 2021.
 var categories = map[string]category{
 	"kernel":     kernelCategory,
 	"gpu_memcpy": memcpyCategory, "memcpy": memcpyCategory,
@@ -59,25 +58,25 @@ const (
 
 var domainOf = [noCategory]string{annotationCategory: torchDomain, operatorCategory: atenDomain, pythonCategory: pythonDomain}
 
-// nameKey is a name as it stands in the document.
+// nameKey is a name as in the document.
 type nameKey struct {
 	category category
 	text     string
 }
 
-// names numbers the names of a document, as they are in the stream. Loaders share
-// it, each with a cache of its own.
+// names numbers the names of a document, in the form that the stream has. Loaders share
+// it; each has its own cache.
 type names struct {
 	sync.Mutex
 	numbers map[nameKey]name
 	dict    event.Dict
-	classes []event.Class // of each, -1 for none
-	// trains: one is of a backward pass or an optimizer; diffuses: one is of a diffusion
-	// model; almost: one is almost a forward-step marker; amd: one is of a call of HIP.
+	classes []event.Class // by number, -1 for none
+	// trains: a name is of a backward pass or an optimizer; diffuses: of a diffusion
+	// model; almost: it nearly matches a forward-step marker; amd: it is a HIP call.
 	trains, diffuses, almost, amd bool
-	sizes                         map[int32]int32 // how many ranks collectives are compiled for, by number
-	size                          int64           // bytes, about
-	limit                         int64           // of it
+	sizes                         map[int32]int32 // number of ranks that a collective is compiled for, by number of the name
+	size                          int64           // approximate bytes
+	limit                         int64           // of size
 }
 
 // name is what is known of a name.
@@ -96,7 +95,8 @@ const (
 	counted              // a forward step, with counts of requests
 )
 
-// number returns a name, which is new or not.
+// number returns a name, adding it if it is new. It fails if names take too much
+// memory.
 func (n *names) number(key nameKey) (name, error) {
 	n.Lock()
 	defer n.Unlock()
@@ -104,7 +104,7 @@ func (n *names) number(key nameKey) (name, error) {
 	if ok {
 		return k, nil
 	}
-	if n.size += 2*int64(len(key.text)) + 128; n.size > n.limit { // the text twice, and what maps take
+	if n.size += 2*int64(len(key.text)) + 128; n.size > n.limit { // the text twice, plus the maps' overhead
 		return k, wrong("give more memory with --memory, or record fewer steps", "its names take more than %d MiB", n.limit>>20)
 	}
 	text, class := resolve(key)
@@ -125,7 +125,7 @@ func (n *names) number(key nameKey) (name, error) {
 	return k, nil
 }
 
-// look notes what a name, which is text in the stream, says of the run.
+// look records what a name says about the run; text is its form in the stream.
 func (n *names) look(key nameKey, text string) {
 	switch key.category {
 	case kernelCategory:
@@ -148,7 +148,7 @@ func (n *names) text(k int32) string {
 	return string(n.dict.Data[n.dict.Offsets[k]:n.dict.Offsets[k+1]])
 }
 
-// resolve returns a name as the stream has it, and its class.
+// resolve returns a name in the form that the stream has, and its class.
 func resolve(key nameKey) (string, event.Class) {
 	text := unquote(key.text)
 	if key.category != pythonCategory {
@@ -174,13 +174,13 @@ func resolve(key nameKey) (string, event.Class) {
 	case pythonCategory:
 		text = marker.Homeless(pythonName(text))
 		return text, prepOrRange(text)
-	case operatorCategory: // in old traces annotations, too
+	case operatorCategory: // in old traces, also annotations
 		return text, prepOrRange(text)
 	}
 	return text, -1
 }
 
-// prepOrRange is the class of a range that is no annotation.
+// prepOrRange returns the class of a range that is not an annotation.
 func prepOrRange(text string) event.Class {
 	if marker.ClassNVTX(text) == marker.Prep {
 		return event.Prep
@@ -188,8 +188,8 @@ func prepOrRange(text string) event.Class {
 	return event.Range
 }
 
-// unquote returns the text of a string with its quotes. One whose escapes are
-// wrong is taken as it stands.
+// unquote returns the text of a quoted string. If its escapes are invalid, it is taken
+// literally.
 func unquote(quoted string) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`)
 	if strings.IndexByte(inner, '\\') >= 0 {
@@ -201,7 +201,7 @@ func unquote(quoted string) string {
 	return strings.ToValidUTF8(inner, "\ufffd")
 }
 
-// copyName is "memcpy HtoD" for Memcpy HtoD (Pinned -> Device).
+// copyName returns "memcpy HtoD" for Memcpy HtoD (Pinned -> Device).
 func copyName(text string) string {
 	parts := strings.Fields(text)
 	if len(parts) < 2 || !strings.EqualFold(parts[0], "memcpy") {
@@ -210,7 +210,8 @@ func copyName(text string) string {
 	return "memcpy " + parts[1]
 }
 
-// copyClass is what the host's memory is in Memcpy HtoD (Pinned -> Device), -1 where neither end says.
+// copyClass returns the kind of host memory in Memcpy HtoD (Pinned -> Device), -1 if
+// neither end states it.
 func copyClass(text string) event.Class {
 	switch {
 	case strings.Contains(text, "Pageable"):
@@ -221,11 +222,11 @@ func copyClass(text string) event.Class {
 	return -1
 }
 
-// installed is what stands before the packages in the path of a source file.
+// installed matches what precedes the packages in the path of a source file.
 var installed = regexp.MustCompile(`^.*/(?:site-packages|dist-packages|lib/python[0-9.]+)/`)
 
-// pythonName is the name of a Python function without what its path says of the
-// machine and of whoever uses it: of an absolute path the package's part stays, or
+// pythonName returns the name of a Python function without the part of its path that
+// reveals the machine or the user. Of an absolute path it keeps the package's part, or
 // the last two names.
 func pythonName(text string) string {
 	path, rest, ok := strings.Cut(text, "(")

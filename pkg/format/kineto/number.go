@@ -8,27 +8,27 @@ import (
 	"strconv"
 )
 
-// Times are decimal text in microseconds. As floating point numbers they lose
-// what counts: those since the epoch have 19 digits in ns.
+// Times are decimal text in microseconds. As floating point numbers they would lose
+// precision: times since the epoch have 19 digits in ns.
 
-// maxTime is the largest time, in ns, that is taken for one: 100 years, so that sums fit.
+// maxTime is the largest valid time, in ns: 100 years, so that sums do not overflow.
 const maxTime = 100 * 365 * 86400 * 1_000_000_000
 
-// maxExponent is the largest one that is looked at digit by digit.
+// maxExponent is the largest exponent that is applied digit by digit.
 const maxExponent = 64
 
-// nanoseconds returns the decimal number of microseconds that b is, rounded to
-// ns, half away from zero; false where it is none, or beyond maxTime.
+// nanoseconds parses b as a decimal number of microseconds and rounds it to ns, half
+// away from zero. It returns false if b is not a number, or beyond maxTime.
 func nanoseconds(b []byte) (int64, bool) {
 	return decimal(unquoted(b), 3, maxTime)
 }
 
-// whole numbers, such as ids, have no limit of their own.
+// integer parses a whole number, such as an id, with no limit but an int64's.
 func integer(b []byte) (int64, bool) {
 	return decimal(unquoted(b), 0, math.MaxInt64)
 }
 
-// unquoted returns a number without the quotes that some writers set it in.
+// unquoted removes the quotes that some writers put around numbers.
 func unquoted(b []byte) []byte {
 	if len(b) > 1 && b[0] == '"' {
 		return b[1 : len(b)-1]
@@ -36,9 +36,9 @@ func unquoted(b []byte) []byte {
 	return b
 }
 
-// decimal returns the decimal number in b times 10^shift, rounded to a whole
-// number, half away from zero; false where b is none, or the number above limit.
-// An exponent moves the point, digit by digit; what it moves too far is taken as a float64.
+// decimal returns the decimal number in b times 10^shift, rounded to an integer, half
+// away from zero. It returns false if b is not a number, or the result exceeds limit.
+// An exponent shifts the point, digit by digit; a large one goes through a float64.
 func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {
@@ -68,8 +68,8 @@ func decimal(b []byte, shift int, limit uint64) (int64, bool) {
 	return int64(v), true
 }
 
-// divided returns a number divided by 10^k, up to the digits of its whole part, which are all
-// that rounds.
+// divided returns a number divided by 10^k. It keeps only the digits of the whole part,
+// which suffice for rounding.
 func divided(b []byte, k int) []byte {
 	whole, _, _ := bytes.Cut(b, []byte("."))
 	if len(whole) < k {
@@ -78,12 +78,12 @@ func divided(b []byte, k int) []byte {
 	return slices.Concat(whole[:len(whole)-k], []byte("."), whole[len(whole)-k:])
 }
 
-// fixed reads the digits that b begins with, and the point among them: n is how many
-// bytes they are, 0 for no number. It returns the number times 10^shift, and false
-// where that is above limit, an int64's at most. Of the decimals beyond it the first
+// fixed reads the digits at the beginning of b, which may contain a point. n is their
+// length in bytes, 0 if b is not a number. It returns the number times 10^shift, and
+// false if that exceeds limit, at most an int64's. Of the digits beyond, the first one
 // rounds.
 func fixed(b []byte, shift int, limit uint64) (v uint64, n int, ok bool) {
-	most := limit / 10 // what can have one more digit
+	most := limit / 10 // a larger value cannot take one more digit
 	some, point, up := false, false, uint64(0)
 	ok = true
 number:

@@ -8,34 +8,34 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// none stands for a number that is not there.
+// none stands for a missing number.
 const none = spill.None
 
-// row is an event that was read. Names, tracks and threads are numbers in the document's
-// tables, so that a row has one size and no pointers.
+// row is an event. Names, tracks and threads are indexes into the document's tables, so
+// rows have a fixed size and no pointers.
 type row struct {
 	start, end  int64 // ns as in the document
-	correlation int64 // none where there is none
-	extra       int64 // of copies and memsets their bytes, of kernels the graph node; or none
+	correlation int64 // none if there is none
+	extra       int64 // bytes of copies and memsets, graph node of kernels; or none
 	name        int32 // in names
 	owner       int32 // in tracks or threads
 	place       uint32
 	category    category
 	marker      markerKind
-	class       event.Class // -1 for none; of ranges before it is known which are markers
+	class       event.Class // -1 for none; of ranges the class before markers are chosen
 }
 
-// order is the order of the stream: by start, of equal ones the longer first, and
-// then as in the document.
+// order is the order of the stream: by start, then the longer first, then as in the
+// document.
 func order(a, b row) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.place, b.place))
 }
 
-// chunkRows is how many rows are sorted at a time. Tests change it.
+// chunkRows is the number of rows that are sorted at a time. Tests change it.
 var chunkRows = 1 << 15
 
-// The columns of rows in runs. Their order is that of package spill: all runs are of
-// one Order, so that of equal rows the one that comes first in the document is first.
+// The columns of rows in runs, as package spill orders them. All runs have the same
+// Order, so equal rows are in the order of the document.
 const (
 	colStart = spill.Key
 	colEnd   = spill.Then
@@ -46,12 +46,12 @@ const (
 	colCorrelation = spill.Payload + iota
 	colExtra
 	colName
-	colOwner // and category in its lowest bits
+	colOwner // and category, in its lowest bits
 	numColumns
 )
 
-// The columns of calls in runs, by their correlation, of each the first: Then is the
-// start with its sign turned, because that goes down.
+// The columns of calls in runs, by correlation, of which only the first is kept. Then
+// is the negated start, because its order is descending.
 const (
 	callEnd    = spill.Payload + iota
 	callThread // in threads
@@ -61,7 +61,7 @@ const (
 
 const categoryBits = 4
 
-// sorted are rows in a store.
+// sorted holds the rows of a document in a store.
 type sorted struct {
 	store *spill.Store
 	host  []*spill.Run
@@ -69,7 +69,7 @@ type sorted struct {
 	calls []*spill.Run
 }
 
-// sorter writes rows into a store.
+// sorter sorts rows and writes them to a store.
 type sorter struct {
 	writer *spill.Writer
 	rows   spill.Rows
@@ -94,8 +94,8 @@ func (s *sorter) run(rows []row) (*spill.Run, error) {
 	return s.writer.End(0, 0)
 }
 
-// callRun writes the calls among rows, which it sorts, by their correlation; nil for
-// none.
+// callRun sorts rows and writes the calls among them by correlation; it returns nil if
+// there are none.
 func (s *sorter) callRun(rows []row) (*spill.Run, error) {
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Or(cmp.Compare(a.correlation, b.correlation), order(a, b)) })
 	for c := range s.calls {
@@ -104,7 +104,7 @@ func (s *sorter) callRun(rows []row) (*spill.Run, error) {
 	last := none
 	for i := range rows {
 		r := &rows[i]
-		if r.category != apiCategory || r.correlation == last { // or none
+		if r.category != apiCategory || r.correlation == last { // also skips none
 			continue
 		}
 		last = r.correlation
@@ -127,8 +127,8 @@ func (s *sorter) callRun(rows []row) (*spill.Run, error) {
 
 // track is where a GPU row ran.
 type track struct {
-	device int64 // none where the document does not say
-	stream int64 // none likewise
+	device int64 // none if the document does not say
+	stream int64 // none if the document does not say
 }
 
 // isGPU reports whether rows of a category have tracks, not threads.

@@ -2,16 +2,16 @@ package kineto
 
 import "bytes"
 
-// status is what a scan came to.
+// status is the outcome of a scan.
 type status int
 
 const (
-	whole  status = iota // the value ends where the scan did
-	more                 // it goes on after the bytes that are there
-	broken               // it is no JSON
+	whole  status = iota // the value ends where the scan ended
+	more                 // the value goes on after the available bytes
+	broken               // not JSON
 )
 
-// What bytes mean outside of strings.
+// The meaning of bytes outside strings.
 const (
 	quote = 1 + iota
 	opens
@@ -20,13 +20,13 @@ const (
 
 var meaning = [256]uint8{'"': quote, '{': opens, '[': opens, '}': closes, ']': closes}
 
-// follows are the bytes that may stand after a string. Anything else means that
-// a quote within the string was not escaped.
+// follows are the bytes that may follow a string. Anything else means that a quote
+// within the string was not escaped.
 var follows = [256]bool{',': true, ':': true, '}': true, ']': true, ' ': true, '\n': true, '\r': true, '\t': true}
 
-// stringEnd returns the index after the string that begins at b[i], len(b) or more
-// where it is not there. Control characters and bytes that are no UTF-8 are taken
-// as they come: real names have them.
+// stringEnd returns the index after the string that begins at b[i], len(b) or more if
+// its end is not in b. Control characters and invalid UTF-8 are accepted: real names
+// contain them.
 func stringEnd(b []byte, i int) int {
 	for j := i + 1; ; j++ {
 		k := bytes.IndexByte(b[j:], '"')
@@ -47,7 +47,7 @@ func stringEnd(b []byte, i int) int {
 // valueEnd returns the index after the object or array that begins at b[i].
 func valueEnd(b []byte, i int) (int, status) {
 	depth := 0
-	var arrays uint64 // whether what is open is an array, the innermost lowest
+	var arrays uint64 // whether open values are arrays, innermost in the lowest bit
 	for i < len(b) {
 		switch meaning[b[i]] {
 		case quote:
@@ -80,7 +80,7 @@ func valueEnd(b []byte, i int) (int, status) {
 	return i, more
 }
 
-// skipSpace returns the index of the first byte from b[i] on that is no space.
+// skipSpace returns the index of the first byte from b[i] on that is not white space.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -88,8 +88,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanValue returns the index after the value that begins at b[i], of any kind. Words,
-// such as NaN and inf, are values; one that goes up to the end of b may go on.
+// scanValue returns the index after the value of any kind that begins at b[i]. Words
+// such as NaN and inf are values. A word that reaches the end of b may go on.
 func scanValue(b []byte, i int) (int, status) {
 	switch meaning[b[i]] {
 	case quote:
@@ -109,8 +109,8 @@ func scanValue(b []byte, i int) (int, status) {
 	return i, whole
 }
 
-// anyEnd is scanValue for bytes of which no more come: it returns more than len(b) where
-// the value is broken or not whole, but for a word.
+// anyEnd is scanValue for complete input. It returns more than len(b) if the value is
+// broken or incomplete; a word that ends with b is complete.
 func anyEnd(b []byte, i int) int {
 	if i == len(b) {
 		return i + 1

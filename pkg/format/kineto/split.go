@@ -9,51 +9,50 @@ import (
 
 // Limits on what a document may ask for.
 const (
-	maxEvent  = 16 << 20 // bytes of an event; the largest of real traces have 7 KB
+	maxEvent  = 16 << 20 // bytes of an event; the largest in real traces have 7 KB
 	maxHeader = 64 << 20 // bytes of a value outside of the events
-	maxDepth  = 64       // of objects and arrays in each other
+	maxDepth  = 64       // of nested objects and arrays
 	blockSize = 256 << 10
 )
 
-// block is events as they stand in the document.
+// block is a number of events as in the document.
 type block struct {
-	number uint32 // of the blocks of a document
+	number uint32 // of the blocks of a document, from 0 on
 	buf    []byte
-	events [][2]int // from and to in buf, at most maxEvents
+	events [][2]int // ranges in buf, at most maxEvents
 }
 
-// blocks are those that are done with: most documents have thousands.
+// blocks is a pool of used blocks: most documents have thousands.
 var blocks = sync.Pool{New: func() any { return &block{buf: make([]byte, 0, blockSize+blockSize/8)} }}
 
-// newBlock returns an empty block, with the memory of one that is done with where there
-// is one.
+// newBlock returns an empty block, reusing memory if possible.
 func newBlock() *block {
 	b := blocks.Get().(*block)
 	b.buf, b.events = b.buf[:0], b.events[:0]
 	return b
 }
 
-// maxEvents is how many events a block has at most: a row knows its place in the
-// document by block and event in 32 bits.
+// maxEvents is the most events of a block: a row stores its place in the document,
+// block and event, in 32 bits.
 const maxEvents = 1 << 13
 
-// splitter reads a document and gives out its events in blocks.
+// splitter reads a document and returns its events in blocks.
 type splitter struct {
 	in   io.Reader
-	buf  []byte // what was read and not given out
+	buf  []byte // read, but not emitted
 	pos  int    // in buf
 	err  error  // of in, io.EOF at its end
 	read int64  // bytes
 
 	head    header
 	blocks  uint32
-	skipped int64 // events that are no JSON
-	lost    bool  // the document's end was not found
+	skipped int64 // events that are not JSON
+	lost    bool  // the end of the document was not found
 	cut     bool  // the document ends early
 	empty   bool  // there is no document
 }
 
-// fill reads more. It returns false at the end of the input.
+// fill reads more input. It returns false at the end of it.
 func (s *splitter) fill() bool {
 	if s.err != nil {
 		return false
@@ -75,7 +74,7 @@ func (s *splitter) fill() bool {
 	return len(s.buf) > n
 }
 
-// peek returns the next byte that is no space, false at the end.
+// peek returns the next byte that is not white space, false at the end.
 func (s *splitter) peek() (byte, bool) {
 	for {
 		if s.pos = skipSpace(s.buf, s.pos); s.pos < len(s.buf) {
@@ -87,9 +86,8 @@ func (s *splitter) peek() (byte, bool) {
 	}
 }
 
-// value returns the string, number, word, object or array that comes next; it is
-// valid until the next call.
-// What it returns is only as certain to be JSON as its brackets and quotes are.
+// value returns the next string, number, word, object or array, which is valid until
+// the next call. Only its brackets and quotes are checked.
 func (s *splitter) value(limit int) ([]byte, error) {
 	if _, ok := s.peek(); !ok {
 		return nil, io.ErrUnexpectedEOF
@@ -111,12 +109,11 @@ func (s *splitter) value(limit int) ([]byte, error) {
 	}
 }
 
-// at is the place in the document.
+// at returns the offset in the document.
 func (s *splitter) at() int64 { return s.read - int64(len(s.buf)-s.pos) }
 
-// run reads the document and calls emit with its blocks, which are the callee's to
-// give back.
-// A document that ends early is no error here: cut says so, and what was read stands.
+// run reads the document and calls emit with its blocks, which emit must release. A
+// document that ends early is not an error here: cut is set, and what was read is kept.
 func (s *splitter) run(emit func(*block) error) error {
 	c, ok := s.peek()
 	switch {
@@ -125,7 +122,7 @@ func (s *splitter) run(emit func(*block) error) error {
 		return s.end(io.ErrUnexpectedEOF)
 	case c == 0:
 		return wrong("copy or write it again: nothing reached the disk", "it begins with NUL bytes")
-	case c == '[': // as in 2020: events alone
+	case c == '[': // as in 2020: only the events
 		s.pos++
 		if err := s.events(emit); err != nil || s.lost {
 			return s.end(err)
@@ -155,8 +152,8 @@ func (s *splitter) run(emit func(*block) error) error {
 	}
 }
 
-// last makes sure that nothing follows the document, and that the checksum of what
-// it was compressed into is right.
+// last checks that nothing follows the document, and that the checksum of its
+// compression is right.
 func (s *splitter) last() error {
 	if _, ok := s.peek(); ok {
 		return following(s.buf[s.pos:], fmt.Sprintf("the trace at byte %d", s.at()))
@@ -164,7 +161,7 @@ func (s *splitter) last() error {
 	return s.end(nil)
 }
 
-// end makes an error of the input, or of its early end, what it means.
+// end interprets an error of the input, or its early end.
 func (s *splitter) end(err error) error {
 	switch {
 	case s.err != nil && s.err != io.EOF && s.err != io.ErrUnexpectedEOF:
@@ -205,9 +202,9 @@ func (s *splitter) member(emit func(*block) error) error {
 	return nil
 }
 
-// events reads the array of events, in which s is, to its end.
-// Events are in s.buf one after the other, and a block is a stretch of it: nothing is moved
-// for each. Commas are not counted, as writers leave some out and others in.
+// events reads the rest of the array of events. A block is a contiguous part of s.buf,
+// so events are not moved one by one. Commas are not counted: writers omit some and add
+// others.
 func (s *splitter) events(emit func(*block) error) error {
 	s.head.events = true
 	g := gatherer{s: s, emit: emit, block: newBlock(), from: s.pos}
@@ -247,12 +244,12 @@ func (s *splitter) events(emit func(*block) error) error {
 	}
 }
 
-// gatherer puts the events of an array into blocks.
+// gatherer groups the events of an array into blocks.
 type gatherer struct {
 	s     *splitter
 	emit  func(*block) error
 	block *block
-	from  int // of the block, in s.buf
+	from  int // start of the block in s.buf
 }
 
 // add adds the event from s.pos to end.
@@ -265,7 +262,7 @@ func (g *gatherer) add(end int) error {
 	return nil
 }
 
-// flush gives out the block under way.
+// flush emits the current block.
 func (g *gatherer) flush() error {
 	s := g.s
 	full := g.block
@@ -281,10 +278,9 @@ func (g *gatherer) flush() error {
 	return g.emit(full)
 }
 
-// interrupted deals with an event that goes on after what was read, or is broken.
-// It reports whether no more events come.
-// Of an event that does not end, that it is broken is certain only where another one seems to
-// begin after it; else the document is cut short there.
+// interrupted handles an event that goes on after the available bytes, or is broken,
+// and reports whether no more events follow. An event without an end is broken only if
+// another one seems to begin after it; otherwise the document was cut short there.
 func (g *gatherer) interrupted(st status) (done bool, err error) {
 	if err := g.flush(); err != nil {
 		return true, err
@@ -303,7 +299,7 @@ func (g *gatherer) interrupted(st status) (done bool, err error) {
 	return done, nil
 }
 
-// dry is what it means that the input ends within the events.
+// dry returns the error for an input that ends within the events.
 func (s *splitter) dry() error {
 	if s.err != nil && s.err != io.EOF {
 		return s.end(s.err)
@@ -311,8 +307,8 @@ func (s *splitter) dry() error {
 	return io.ErrUnexpectedEOF
 }
 
-// nextEvent returns where an event seems to begin in b, from i on, -1 for nowhere:
-// an object whose first key is one of those that writers begin events with.
+// nextEvent returns where the next event seems to begin in b, from i on, -1 if nowhere:
+// an object whose first key is one that writers begin events with.
 func nextEvent(b []byte, i int) int {
 	for {
 		k := bytes.IndexByte(b[i:], '{')
@@ -330,8 +326,8 @@ func nextEvent(b []byte, i int) int {
 	}
 }
 
-// resync goes on to the next event after one that is broken, false where there is
-// none. Then the end of the document, too, has to be guessed.
+// resync moves on to the next event after a broken one. It returns false if there is
+// none; then the end of the document has to be guessed, too.
 func (s *splitter) resync() bool {
 	s.pos++
 	for {
@@ -342,7 +338,7 @@ func (s *splitter) resync() bool {
 		if s.err != nil {
 			break
 		}
-		s.pos = max(s.pos, len(s.buf)-1<<10) // a beginning may be cut in two, and so may what follows the events
+		s.pos = max(s.pos, len(s.buf)-1<<10) // the beginning of an event may be split, and so may what follows the events
 		s.fill()
 	}
 	s.lost = true
