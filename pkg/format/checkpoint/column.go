@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// encodings tells which columns are stored as differences; the others have a
-// dictionary, which does not pay where nearly every row has a value of its own.
+// encodings lists the columns that are stored as differences. The others have a
+// dictionary, which does not pay if nearly every row has a different value.
 var encodings = [event.NumCols]parquet.Encoding{
 	event.ColStart:       parquet.Delta,
 	event.ColEnd:         parquet.Delta,
@@ -18,8 +18,8 @@ var encodings = [event.NumCols]parquet.Encoding{
 	event.ColStep:        parquet.Delta,
 }
 
-// enum returns the values of an enum column by their codes, nil for other columns
-// alone: of an enum column without values all rows are null.
+// enum returns the values of an enum column by their codes, and nil for other columns
+// only. In an enum column without values all rows are null.
 func enum(c event.Col, h *event.Header) []string {
 	if event.Fields[c].Type != event.Enum {
 		return nil
@@ -27,7 +27,8 @@ func enum(c event.Col, h *event.Header) []string {
 	return append([]string{}, h.Values(c)...)
 }
 
-// columns returns the columns of a file of rows after h, in the order of event.Fields.
+// columns returns the columns of a file of rows with header h, in the order of
+// event.Fields.
 func columns(h *event.Header) []parquet.Column {
 	var cols []parquet.Column
 	for c := range h.Columns.All() {
@@ -44,8 +45,8 @@ func columns(h *event.Header) []parquet.Column {
 	return cols
 }
 
-// toVector makes v column c of b. It shares the memory of b where it can, else
-// it uses that of own.
+// toVector sets v to column c of b. It shares the memory of b where it can, else it
+// uses that of own.
 func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 	*v = parquet.Vector{}
 	if !b.Columns.Has(c) {
@@ -65,8 +66,8 @@ func toVector(v, own *parquet.Vector, b *event.Batch, c event.Col) {
 	}
 }
 
-// Columns that nobody here knows are written after the others where they are
-// whole numbers, floating point numbers or strings, and as text otherwise.
+// Columns that this program does not know are written after the others: integers,
+// floating point numbers and strings as such, and anything else as text.
 
 var plainTypes = [...]parquet.Type{
 	event.PlainText:  parquet.Text,
@@ -74,7 +75,7 @@ var plainTypes = [...]parquet.Type{
 	event.PlainFloat: parquet.Float64,
 }
 
-// foreignVector makes v column k of the columns of b that are not ours.
+// foreignVector sets v to foreign column k of b.
 func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType) {
 	*v = parquet.Vector{}
 	if k >= len(b.Foreign) {
@@ -87,12 +88,12 @@ func foreignVector(v *parquet.Vector, b *event.Batch, k int, typ event.PlainType
 	*v = toPlain(p)
 }
 
-// toPlain makes a vector of a plain column. It shares its memory.
+// toPlain returns a plain column as a vector, sharing its memory.
 func toPlain(p *event.Plain) parquet.Vector {
 	return parquet.Vector{Int: p.Ints, Text: p.Strings, Valid: p.Valid}
 }
 
-// foreignFields returns the columns of a file that are not ours.
+// foreignFields returns the columns of a file that this program does not know.
 func foreignFields(f *parquet.File) event.PlainFields {
 	known := map[string]bool{}
 	for c := range event.Fields {
@@ -113,7 +114,7 @@ func foreignFields(f *parquet.File) event.PlainFields {
 	return fields
 }
 
-// fromForeign makes a column of v. It shares its memory.
+// fromForeign returns a vector as a plain column, sharing its memory.
 func fromForeign(v *parquet.Vector, typ event.PlainType) *event.Plain {
 	return &event.Plain{Type: typ, Ints: v.Int, Strings: v.Text, Valid: v.Valid}
 }

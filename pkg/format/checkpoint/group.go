@@ -16,10 +16,9 @@ import (
 // unit is a row group of a file.
 type unit struct{ file, group int }
 
-// plan returns the row groups that may have rows which are chosen, in the order
-// of the stream.
-// A row group of nothing but window rows is known by the bounds of its kinds. Without bounds,
-// which only files of others lack, it counts as rows.
+// plan returns the row groups that may have chosen rows, in stream order. A row group
+// of window rows only is recognised by the bounds of its kinds. Without bounds, which
+// only files of other programs lack, it counts as rows.
 func (r *Reader) plan() []unit {
 	var rows, windows []unit
 	begin := r.begin()
@@ -39,24 +38,23 @@ func (r *Reader) plan() []unit {
 	return append(rows, windows...)
 }
 
-// wanted tells from the bounds of a row group whether it may have rows that are
-// chosen.
-// It never leaves out a row that is chosen: unknown bounds want the group, but for those of
-// ranks, which are missing only where all are null. What is chosen begins no earlier than begin, and what
-// ends later may reach into it.
+// wanted reports, from the bounds of a row group, whether it may have chosen rows. It
+// never misses a chosen row: unknown bounds count as wanted, except those of ranks,
+// which are missing only if all ranks are null. Chosen rows begin at or after begin, or
+// end after it and reach into the choice.
 func (r *Reader) wanted(f *parquet.File, g int, windows bool, begin int64) bool {
 	s := &r.opt.Selection
 	if s.Ranks != nil {
 		low, high, ok := f.IntBounds(g, event.Fields[event.ColRank].Name)
 		if !ok || !slices.ContainsFunc(s.Ranks, func(rank int32) bool { return int64(rank) >= low && int64(rank) <= high }) {
-			return false // where there are no bounds, no row has a rank
+			return false // without bounds, no row has a rank
 		}
 	}
 	if windows {
 		return s.Kinds == nil || slices.Contains(s.Kinds, event.Window)
 	}
 	switch {
-	case s.Steps != nil && meets(f, g, event.ColStep, s.Steps.From, s.Steps.To): // the chosen steps cut the window, the one after them ends it
+	case s.Steps != nil && meets(f, g, event.ColStep, s.Steps.From, s.Steps.To): // the chosen steps cut the window; the step after them ends it
 		return true
 	case s.Time != nil && (s.Time.From >= s.Time.To || meets(f, g, event.ColStart, s.Time.From, s.Time.To-1)):
 		return s.Time.From < s.Time.To
@@ -64,15 +62,15 @@ func (r *Reader) wanted(f *parquet.File, g int, windows bool, begin int64) bool 
 	return begin == math.MinInt64 || meets(f, g, event.ColStart, math.MinInt64, begin-1) && meets(f, g, event.ColEnd, begin+1, math.MaxInt64)
 }
 
-// meets tells from the bounds of a row group whether a column may have values from one to another,
-// inclusive.
+// meets reports, from the bounds of a row group, whether a column may have values from
+// from to to, both included.
 func meets(f *parquet.File, g int, c event.Col, from, to int64) bool {
 	low, high, ok := f.IntBounds(g, event.Fields[c].Name)
 	return !ok || low <= to && from <= high
 }
 
-// begin returns a time that what is chosen by time or step begins no earlier than, the earliest of
-// all where that is not known.
+// begin returns a time before which nothing chosen by time or step begins, the earliest
+// possible if unknown.
 func (r *Reader) begin() int64 {
 	switch s := &r.opt.Selection; {
 	case s.Time != nil:
@@ -96,23 +94,23 @@ func (r *Reader) begin() int64 {
 	return begin
 }
 
-// groups is the source of all rows of some row groups, in their order. While one is given
-// out the next is read: two are in memory at a time. Batches share the memory of theirs,
-// and are valid until the following call of Next.
+// groups is the source of all rows of some row groups, in order. It reads a row group
+// ahead, so two are in memory at a time. A batch shares the memory of its row group and
+// is valid until the next call of Next.
 type groups struct {
 	r     *Reader
 	units []unit
-	next  chan *group // the row group that is being read, nil for none
-	now   *group      // the one that is being given out
-	at    int         // rows of it that were
+	next  chan *group // being read, nil for none
+	now   *group      // being returned
+	at    int         // its rows that were returned
 	spare *group
 	err   error
 }
 
-// Header is event.Source's.
+// Header implements event.Source.
 func (s *groups) Header() *event.Header { return s.r.header }
 
-// Next gives out a piece of a row group.
+// Next returns the next part of a row group.
 func (s *groups) Next() (*event.Batch, error) {
 	for s.err == nil {
 		if s.now != nil && s.at < s.now.batch.Len {
@@ -125,8 +123,7 @@ func (s *groups) Next() (*event.Batch, error) {
 	return nil, s.err
 }
 
-// advance goes to the next row group and starts the reading of the one after
-// it.
+// advance goes to the next row group and starts reading the one after it.
 func (s *groups) advance() error {
 	if s.now == nil {
 		s.start()
@@ -139,7 +136,7 @@ func (s *groups) advance() error {
 	return s.now.err
 }
 
-// start starts the reading of the next unit.
+// start starts reading the next unit.
 func (s *groups) start() {
 	if s.next = nil; len(s.units) == 0 {
 		return
@@ -150,7 +147,7 @@ func (s *groups) start() {
 	}
 	u := s.units[0]
 	s.units = s.units[1:]
-	next := make(chan *group, 1) // so that the reading ends though nobody waits for it
+	next := make(chan *group, 1) // buffered, so that the goroutine ends even if nobody receives
 	s.next = next
 	go func() {
 		g.err = g.read(s.r, u)
@@ -158,18 +155,17 @@ func (s *groups) start() {
 	}()
 }
 
-// group is the rows of a row group. It keeps its memory for the next one.
+// group holds the rows of a row group. Its memory is reused.
 type group struct {
 	batch   event.Batch
 	vectors [event.NumCols]parquet.Vector
-	others  []parquet.Vector // of Reader.others
+	others  []parquet.Vector // Reader.others
 	err     error
 }
 
-// read reads a row group. Where no row can be chosen because of its kind, the
-// other columns are not read, and there are no rows.
-// The kinds are read first and alone, as they may say that nothing else is wanted. Each
-// column has a goroutine, and writes to its own vector and column only.
+// read reads a row group. It reads the kinds first: if no row can be chosen because of
+// its kind, it skips the other columns and returns no rows. Each column has its own
+// goroutine, which writes to its own vector and column only.
 func (g *group) read(r *Reader, u unit) error {
 	f := r.files[u.file]
 	g.batch.Len, g.batch.Columns = 0, r.header.Columns
@@ -179,7 +175,7 @@ func (g *group) read(r *Reader, u unit) error {
 	if err := g.readColumn(f, u.group, event.ColKind, r.header); err != nil {
 		return fmt.Errorf("%s: %w", r.paths[u.file], err)
 	}
-	wanted := func(kind event.Kind) bool { // rows of kind step are needed for Selection.Steps in any case
+	wanted := func(kind event.Kind) bool { // Selection.Steps needs rows of kind step in any case
 		return slices.Contains(r.opt.Kinds, kind) || r.opt.Steps != nil && kind == event.Step
 	}
 	if r.opt.Kinds != nil && !slices.ContainsFunc(g.batch.Kind.Values, wanted) {
@@ -228,5 +224,5 @@ func (g *group) readColumn(f *parquet.File, n int, c event.Col, h *event.Header)
 	panic("BUG: a column of another type")
 }
 
-// maxGroupRows bounds what is read at once.
+// maxGroupRows bounds the rows that are read at once.
 const maxGroupRows = 1 << 24

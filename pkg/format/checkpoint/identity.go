@@ -13,28 +13,28 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/parquet"
 )
 
-// keySource is the key of the footer's metadata for Options.Source.
+// keySource is the key for Options.Source in the footer's metadata.
 const keySource = "hostbound.source"
 
-// edge is how much of either end of a file goes into its identity.
+// edge is how many bytes at either end of a file go into its identity.
 const edge = 64 << 10
 
-// Identity tells a report from what it was, without reading all of it.
+// Identity tells whether a report has changed, without reading all of it.
 type Identity struct {
-	// Size is the bytes of the file, of a directory those of its files.
+	// Size is the bytes of the file, or of all files of a directory.
 	Size int64 `json:"size"`
-	// Time is when it was changed last, in ns since 1970.
+	// Time is when it was last modified, in ns since 1970.
 	Time int64 `json:"time_ns"`
-	// Edges is a hash of the first and the last 64 KiB: in an SQLite file the
-	// first pages hold the schema and a counter of changes.
+	// Edges is a hash of the first and last 64 KiB of each file. The first pages of an
+	// SQLite file hold the schema and a change counter.
 	Edges string `json:"edges"`
-	// Schema is the version of the export's schema; the caller's to set.
+	// Schema is the version of the export's schema. The caller sets it.
 	Schema string `json:"schema,omitempty"`
 }
 
-// Identify returns the identity of a report: a file, or a directory of files.
-// A file that was changed in its middle alone, with the same length and time, has the same
-// identity: that much is believed of whoever recorded it. Links are followed.
+// Identify returns the identity of a report: a file, or a directory of files; links are
+// followed. A file that changed only in its middle, keeping its length and time, keeps
+// its identity: recorders are trusted not to do that.
 func Identify(path string) (Identity, error) {
 	var id Identity
 	var edges []byte
@@ -77,21 +77,21 @@ func appendEdges(edges []byte, path string, size int64) ([]byte, error) {
 	return edges, nil
 }
 
-// PartName is the name of the part of a data set that is made of report n of a
+// PartName returns the name of the part of a data set that is made from report n of a
 // command line.
 func PartName(n int) string { return fmt.Sprintf("report-%d", n) }
 
-// MadeOf reports whether a data set is complete and undamaged, was made of these
-// reports and of nothing else, and gives their rows as nsys2arrow does. It reads
-// all of the data set to be sure, and next to nothing of the reports.
-// Any doubt, an error included, is a no: then the data set is written again.
+// MadeOf reports whether a data set is complete and undamaged, was made from exactly
+// these reports, and has their rows as nsys2arrow writes them. To be sure, it reads all
+// of the data set, and next to nothing of the reports. Any doubt or error yields false:
+// the data set is then written again.
 func MadeOf(dir string, reports []string) bool {
 	m, err := readManifest(dir)
 	if err != nil {
 		return false
 	}
 	if left, err := leftovers(dir); err != nil || len(left) > 0 {
-		return false // who writes it again takes them away
+		return false // writing it again removes them
 	}
 	found := 0
 	for n, report := range reports {
@@ -103,7 +103,7 @@ func MadeOf(dir string, reports []string) bool {
 		for i := range m.Files {
 			if f := &m.Files[i]; path.Base(f.Path) == PartName(n)+suffix {
 				if f.Rank == nil && f.Rows > 0 && n < len(reports)-1 {
-					return false // here they come last, out of the reports before the next one's
+					return false // rows without a rank come last here, but before the next report's rows in a stream
 				}
 				if !f.madeOf(filepath.Join(dir, filepath.FromSlash(f.Path)), report, id) {
 					return false
@@ -118,8 +118,8 @@ func MadeOf(dir string, reports []string) bool {
 	return found == len(m.Files)
 }
 
-// madeOf reports whether a file is the one that the manifest says it is, and was
-// made of a report with that identity, whose schema is not looked at.
+// madeOf reports whether a file is the one in the manifest, and was made from a report
+// with that identity. The identity's schema is ignored.
 func (m *manifestFile) madeOf(file, report string, id Identity) bool {
 	f, err := parquet.Open(file)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *manifestFile) madeOf(file, report string, id Identity) bool {
 	if err != nil || !h.Whole() {
 		return false
 	}
-	for i := range h.Reports { // none where the file has the rows without a rank
+	for i := range h.Reports { // none if the file has the rows without a rank
 		if h.Reports[i].File != filepath.Base(report) {
 			return false
 		}

@@ -18,7 +18,7 @@ import (
 type manifest struct {
 	Schema  string         `json:"schema"`
 	Version int            `json:"version"`
-	Files   []manifestFile `json:"files"` // by rank, null last, then by path
+	Files   []manifestFile `json:"files"` // ordered by rank, null last, then by path
 }
 
 type manifestFile struct {
@@ -28,14 +28,14 @@ type manifestFile struct {
 	Hash string `json:"hash"`
 }
 
-// is reports whether f is the file that the manifest means.
+// is reports whether f is the file in the manifest.
 func (m *manifestFile) is(f *parquet.File) bool { return f.Hash() == m.Hash && f.Rows() == m.Rows }
 
 // readManifest reads the manifest of a data set.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestName)
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path) // reading a pipe would wait, and a device never end
+		return nil, fmt.Errorf("%s: not a regular file", path) // a pipe would block, and a device might never end
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,8 +54,8 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-// parse reads a manifest. One of another schema or a later version is refused, as are
-// files that are not in the folder of their rank: no path leads out of the checkpoint.
+// parse reads a manifest. It refuses another schema, a later version, and files that
+// are not in the folder of their rank: no path may lead out of the checkpoint.
 func (m *manifest) parse(text []byte) error {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
@@ -73,7 +73,7 @@ func (m *manifest) parse(text []byte) error {
 	return nil
 }
 
-// rank returns the rank of a file's rows, noRank where they have none.
+// rank returns the rank of a file's rows, noRank if they have none.
 func (f *manifestFile) rank() int32 {
 	if f.Rank == nil {
 		return noRank

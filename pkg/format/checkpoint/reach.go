@@ -4,22 +4,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// reach holds what began before the first chosen step of the rank that is being read, and may
-// go on in it. Of the rows so far it has those that end after the last of them starts, so they are few.
+// reach holds rows of the current rank that began before its first chosen step and may
+// go on in it. It keeps only rows that end after the last row so far starts, which are
+// few.
 type reach struct {
 	rank        int32
-	held, spare event.Batch // of batches before
+	held, spare event.Batch // rows of earlier batches
 	pick        []int32
 }
 
-// reaches reports whether row i of b goes on from before t until after. What is known of a step
-// that does is no step.
+// reaches reports whether row i of b starts before t and ends after it. Step and window
+// rows never reach.
 func reaches(b *event.Batch, i int, t int64) bool {
 	kind := b.Kind.Values[i]
 	return b.Start.Values[i] < t && b.End.Values[i] > t && kind != event.Step && kind != event.Window
 }
 
-// rankStart returns the first of the rows up to row i that are of its rank.
+// rankStart returns the first row of the run of rows up to i that have the same rank.
 func rankStart(b *event.Batch, i int) int {
 	rank := rankOf(b, i)
 	for i > 0 && rankOf(b, i-1) == rank {
@@ -28,8 +29,8 @@ func rankStart(b *event.Batch, i int) int {
 	return i
 }
 
-// release puts what reaches into the first chosen step of a rank, which is row i of b, into the
-// output, after the chosen rows of ranks before it.
+// release outputs the rows that reach into the first chosen step of a rank, row i of b,
+// after the chosen rows of ranks before it.
 func (f *filter) release(b *event.Batch, i int) {
 	f.out.AppendRows(b, f.rows)
 	f.rows = f.rows[:0]
@@ -42,7 +43,8 @@ func (f *filter) release(b *event.Batch, i int) {
 	f.out.AppendRows(b, f.reach.pick)
 }
 
-// pick sets f.reach.pick to those of rows i to j that reach over t, of what else is chosen.
+// pick sets f.reach.pick to those of rows i to j that reach beyond t and are otherwise
+// chosen.
 func (f *filter) pick(b *event.Batch, i, j int, t int64) {
 	f.reach.pick = f.reach.pick[:0]
 	for ; i < j; i++ {
@@ -52,7 +54,7 @@ func (f *filter) pick(b *event.Batch, i, j int, t int64) {
 	}
 }
 
-// hold keeps what of the rows so far may reach into a chosen step that none of them began.
+// hold keeps the rows so far that may reach into a chosen step still to come.
 func (f *filter) hold(b *event.Batch) {
 	r, last := &f.reach, b.Len-1
 	rank, t := rankOf(b, last), b.Start.Values[last]

@@ -12,34 +12,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// ReadOptions choose what is read.
+// ReadOptions choose what to read.
 type ReadOptions struct {
 	Selection
-	// Columns are the columns that the batches have; those that the selection
-	// depends on are among them. 0 stands for all, and those that nobody here
-	// knows.
+	// Columns are the columns of the batches; those that the selection needs are added.
+	// 0 means all columns, including those that this program does not know.
 	Columns event.Set
 }
 
-// Reader reads a checkpoint. It is an event.Source. A row group is read whole
-// and its hashes are verified before its first row is given out; the next one is
-// read meanwhile, its columns on as many processors as there are.
+// Reader reads a checkpoint. It is an event.Source. A row group is read whole and its
+// hashes are verified before its first row is returned. Meanwhile the next one is read,
+// its columns on all processors.
 type Reader struct {
 	stored  *event.Header // with all columns
-	header  *event.Header // with those that are read
+	header  *event.Header // with the columns that are read
 	files   []*parquet.File
 	paths   []string
 	columns []event.Col
-	others  event.PlainFields // columns that are not ours
+	others  event.PlainFields // columns that this program does not know
 	opt     ReadOptions
-	src     event.Source // what Next gives out
+	src     event.Source // what Next returns
 
 	warnings []string
 }
 
-// Open opens a file or a data set. A data set is its files one after the
-// other, by rank and those without a rank last, but the window rows of all of
-// them stand at the end.
+// Open opens a file or a data set. A data set is its files in sequence, ordered by
+// rank, without a rank last; the window rows of all files come at the end.
 func Open(path string, opt ReadOptions) (_ *Reader, err error) {
 	r := &Reader{opt: opt}
 	defer func() {
@@ -58,8 +56,8 @@ func Open(path string, opt ReadOptions) (_ *Reader, err error) {
 	return r, r.Choose(opt)
 }
 
-// Choose replaces the options that the reader was opened with, now that its
-// header is known. It comes before the first Next, and can add no ranks.
+// Choose replaces the options of Open once the header is known. Call it before the
+// first Next. It cannot add ranks.
 func (r *Reader) Choose(opt ReadOptions) (err error) {
 	h := *r.stored
 	if opt.Columns != 0 {
@@ -78,7 +76,7 @@ func (r *Reader) Choose(opt ReadOptions) (err error) {
 	return err
 }
 
-// openSet opens those files of a data set whose ranks are chosen.
+// openSet opens the files of a data set whose ranks are chosen.
 func (r *Reader) openSet(dir string) error {
 	m, err := readManifest(dir)
 	if err != nil {
@@ -99,9 +97,9 @@ func (r *Reader) openSet(dir string) error {
 	return nil
 }
 
-// openFile opens a file and merges its header into that of the reader; want is what a data
-// set says of it, nil for nothing. A file that is open is in r.files whatever comes after, so
-// that closing the reader closes it also where this fails.
+// openFile opens a file and merges its header into the reader's. want is the data set's
+// entry for it, nil if there is none. Once opened, the file is in r.files, so Close
+// closes it even if the rest fails.
 func (r *Reader) openFile(path string, want *manifestFile) error {
 	f, err := parquet.Open(path)
 	switch {
@@ -145,8 +143,8 @@ func (r *Reader) addWarnings(f *parquet.File) error {
 	return err
 }
 
-// Warnings are what the filters warned of that the rows went through, besides
-// the warnings of the reports.
+// Warnings returns the warnings of the filters that wrote the rows, besides those of
+// the reports.
 func (r *Reader) Warnings() []string { return r.warnings }
 
 // readHeader returns the header of a file.
@@ -172,7 +170,7 @@ func readHeader(f *parquet.File) (*event.Header, error) {
 	return h, h.Require(event.BaseCols)
 }
 
-// parseHeader returns what the metadata of a file say of its rows.
+// parseHeader returns the header in a file's metadata.
 func parseHeader(f *parquet.File) (*event.Header, error) {
 	meta := map[string]string{}
 	for _, key := range f.MetadataKeys() {
@@ -183,9 +181,9 @@ func parseHeader(f *parquet.File) (*event.Header, error) {
 	return event.ParseMetadata(meta)
 }
 
-// merge adds the header of one more file.
-// Files of one data set have to agree on what their rows are; reports and domains that
-// several files name are listed once, in the order in which they come.
+// merge adds the header of another file. Files of a data set must agree on what their
+// rows are. Reports and domains in several files are listed once, in order of
+// appearance.
 func (r *Reader) merge(h *event.Header) error {
 	if r.stored == nil {
 		r.stored = h
@@ -210,7 +208,7 @@ func (r *Reader) merge(h *event.Header) error {
 	return nil
 }
 
-// readStacks returns the stacks of all rows, each once, in order.
+// readStacks returns the stacks of all rows, sorted, without duplicates.
 func (r *Reader) readStacks() ([]string, error) {
 	stacks, seen := []string{}, map[string]bool{}
 	var v parquet.Vector
@@ -232,10 +230,10 @@ func (r *Reader) readStacks() ([]string, error) {
 	return stacks, nil
 }
 
-// Header is event.Source's.
+// Header implements event.Source.
 func (r *Reader) Header() *event.Header { return r.src.Header() }
 
-// Next is event.Source's.
+// Next implements event.Source.
 func (r *Reader) Next() (*event.Batch, error) {
 	b, err := r.src.Next()
 	if err != nil {
@@ -244,7 +242,7 @@ func (r *Reader) Next() (*event.Batch, error) {
 	return b, err
 }
 
-// Close ends the reading early. At the end, and after an error, it is done.
+// Close ends reading early. At the end and after an error, Next has already called it.
 func (r *Reader) Close() error {
 	for _, f := range r.files {
 		f.Close()

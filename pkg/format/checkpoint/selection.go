@@ -7,39 +7,41 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Selection chooses rows. The zero value chooses all; what is set must hold all
-// at once.
+// Selection chooses rows. The zero value chooses all; all fields that are set must
+// match.
 //
-// A window row whose span meets Time is chosen and cut to it, and a step row ends where it
-// does, as nothing that starts later is left to tell what the rest was; with Steps the window is
-// cut to what lies between the start of the first step chosen and that of the
-// step numbered Steps.To, if there is one. All other rows come through as they are. The
-// header's counts stay those of the whole reports, and with Time or Steps it says
-// that they do, and from when on there are no rows. With Steps, the time from a rank's first to its last GPU activity
-// is unknown: the header is written before the rows that would tell.
+// Time keeps a window row whose span overlaps it, cut to Time. Step rows end where Time
+// does, because no later row shows what the rest of the step was. Steps cut the window
+// to the time between the start of the first chosen step and that of step Steps.To, if
+// there is one. All other rows pass unchanged.
+//
+// The header keeps the counts of the whole reports and, with Time or Steps, says so and
+// when rows end. With Steps, a rank's first and last GPU activity are unknown: the
+// header is written before the rows that would show them.
 type Selection struct {
-	// Ranks are the ranks whose rows are chosen; nil for all rows, those
-	// without a rank among them.
+	// Ranks are the ranks whose rows are chosen; nil for all rows, also those without a
+	// rank.
 	Ranks []int32
-	// Kinds are the kinds of rows that are chosen, nil for all.
+	// Kinds are the chosen kinds of rows, nil for all.
 	Kinds []event.Kind
-	// Time is where a row has to start, in ns, or go on from before; a step has to start there.
+	// Time is when a row must start, in ns, or reach into from before. A step must
+	// start in it.
 	Time *Range
-	// Steps is the numbers of the steps that a row has to belong to, or go on in from before; a row that
-	// does neither is not chosen.
+	// Steps are the numbers of the steps that a row must belong to, or reach into from
+	// before.
 	Steps *Range
 }
 
-// Range is the numbers from From up to To, without To.
+// Range is a half-open range: From is included, To is not.
 type Range struct {
-	From int64 // the first value that is in it
-	To   int64 // the first after it
+	From int64 // first value in the range
+	To   int64 // first value after it
 }
 
 // has reports whether a number is in the range.
 func (r *Range) has(v int64) bool { return v >= r.From && v < r.To }
 
-// columns returns the columns that the choice depends on.
+// columns returns the columns that the selection needs.
 func (s *Selection) columns() event.Set {
 	set := event.Set(1<<event.ColKind | 1<<event.ColStart | 1<<event.ColEnd)
 	if s.Ranks != nil || s.Steps != nil {
@@ -51,7 +53,7 @@ func (s *Selection) columns() event.Set {
 	return set
 }
 
-// Filter returns those rows of src that the selection chooses.
+// Filter returns the chosen rows of src.
 func (s *Selection) Filter(src event.Source) (event.Source, error) {
 	if err := src.Header().Require(s.columns()); err != nil {
 		return nil, err
@@ -62,7 +64,7 @@ func (s *Selection) Filter(src event.Source) (event.Source, error) {
 	return &filter{sel: s, src: src, header: s.header(src.Header()), spans: map[int32]*Range{}}, nil
 }
 
-// header returns the header of what is chosen after header h.
+// header returns the header of the chosen rows; h is that of all rows.
 func (s *Selection) header(h *event.Header) *event.Header {
 	out := *h
 	out.Reports = nil
@@ -94,8 +96,8 @@ func (s *Selection) header(h *event.Header) *event.Header {
 	return &out
 }
 
-// Kept names the kinds that are chosen, of those that had been chosen before, nil for
-// all.
+// Kept returns the names of the chosen kinds that are also in before, the kinds chosen
+// earlier; nil there means all.
 func (s *Selection) Kept(before []string) []string {
 	kept := []string{}
 	for code, name := range event.Kinds {
@@ -106,8 +108,8 @@ func (s *Selection) Kept(before []string) []string {
 	return kept
 }
 
-// keepRanks takes the ranks that are not chosen out of a report and tells
-// whether any is left.
+// keepRanks removes the ranks that are not chosen from a report and reports whether any
+// is left.
 func (s *Selection) keepRanks(r *event.Report) bool {
 	ranks, devices := r.Ranks, r.AllreduceDevices
 	r.Ranks, r.AllreduceDevices = []int32{}, nil
@@ -124,7 +126,7 @@ func (s *Selection) keepRanks(r *event.Report) bool {
 	return len(r.Ranks) > 0
 }
 
-// cut returns the part of a span that lies in the range, nothing for none.
+// cut returns the part of a span in the range, nil if there is none.
 func (r *Range) cut(start, end *int64) (*int64, *int64) {
 	if start == nil || end == nil {
 		return nil, nil
@@ -136,8 +138,8 @@ func (r *Range) cut(start, end *int64) (*int64, *int64) {
 	return &from, &to
 }
 
-// cutFacts returns what is said of ranks with the GPUs' spans cut to one, and
-// what was not recorded cut to Time; the counts stay those of the whole.
+// cutFacts returns facts of ranks with GPU spans cut to span, and unrecorded spans cut
+// to Time. Counts stay those of the whole.
 func (s *Selection) cutFacts(facts []event.RankFacts, span *Range) []event.RankFacts {
 	facts = slices.Clone(facts)
 	for i := range facts {
@@ -158,21 +160,21 @@ func (s *Selection) cutFacts(facts []event.RankFacts, span *Range) []event.RankF
 	return facts
 }
 
-// filter is the source that Filter returns.
+// filter is the source that Selection.Filter returns.
 type filter struct {
 	sel    *Selection
 	src    event.Source
 	header *event.Header
-	spans  map[int32]*Range // of each rank, what its chosen steps span
-	rows   []int32          // of the batch that are chosen
+	spans  map[int32]*Range // by rank, span of its chosen steps
+	rows   []int32          // chosen rows of the batch
 	out    event.Batch
 	reach  reach
 }
 
-// Header is event.Source's: what the selection leaves of that of the rows.
+// Header implements event.Source: the header of the chosen rows.
 func (f *filter) Header() *event.Header { return f.header }
 
-// Next passes batches on whose rows are all chosen as they are, and copies the rows of the
+// Next passes on batches whose rows are all chosen, and copies the chosen rows of
 // others.
 func (f *filter) Next() (*event.Batch, error) {
 	for {
@@ -204,8 +206,8 @@ func (f *filter) Next() (*event.Batch, error) {
 	}
 }
 
-// choose sets f.rows to the rows that are chosen, and returns whether there are
-// some among them that may have to be cut.
+// choose sets f.rows to the chosen rows, and reports whether some of them may have to
+// be cut.
 func (f *filter) choose(b *event.Batch) (cut bool) {
 	f.rows = f.rows[:0]
 	for i := range b.Len {
@@ -224,8 +226,8 @@ func (f *filter) choose(b *event.Batch) (cut bool) {
 	return cut
 }
 
-// chosen reports whether row i passes. A step row passes by its own time, the rows in it
-// by theirs; a window row passes where anything of it is left (cutWindows).
+// chosen reports whether row i passes. A step row passes by its own time, the rows in
+// it by theirs. A window row passes if anything of it is left (cutWindows).
 func (f *filter) chosen(b *event.Batch, i int) bool {
 	s := f.sel
 	if b.Kind.Values[i] == event.Window && (s.Time != nil || s.Steps != nil) {
@@ -242,18 +244,18 @@ func (f *filter) chosen(b *event.Batch, i int) bool {
 	return true
 }
 
-// meets reports whether row i, not of a window, is chosen as far as steps have no say.
+// meets reports whether row i, not a window row, is chosen apart from Steps.
 func (s *Selection) meets(b *event.Batch, i int) bool {
 	return s.hasRow(b, i) && (s.Time == nil || s.Time.has(b.Start.Values[i]) || reaches(b, i, s.Time.From))
 }
 
-// hasRow reports whether row i is of a rank and a kind that are chosen.
+// hasRow reports whether the rank and kind of row i are chosen.
 func (s *Selection) hasRow(b *event.Batch, i int) bool {
 	return (s.Ranks == nil || slices.Contains(s.Ranks, rankOf(b, i))) && (s.Kinds == nil || slices.Contains(s.Kinds, b.Kind.Values[i]))
 }
 
-// recordStep keeps where the chosen steps of a rank begin and end. Step rows come before the
-// window row, so that its part is known when it comes.
+// recordStep records where the chosen steps of a rank begin and end. Step rows precede
+// the window row, so its chosen part is known when it arrives.
 func (f *filter) recordStep(b *event.Batch, i int) {
 	step, ok := b.Step.Get(i)
 	if !ok {
@@ -270,7 +272,7 @@ func (f *filter) recordStep(b *event.Batch, i int) {
 	}
 }
 
-// windowSpan returns what of a window row's span is chosen.
+// windowSpan returns the chosen part of a window row's span, empty if there is none.
 func (f *filter) windowSpan(b *event.Batch, i int) (from, to int64) {
 	from, to = b.Start.Values[i], b.End.Values[i]
 	if t := f.sel.Time; t != nil {

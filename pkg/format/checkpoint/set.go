@@ -20,11 +20,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// manifestName is the file of a data set that says that it is complete. Engines
-// that read hive partitions leave out names that begin with an underscore.
+// manifestName is the file that marks a data set as complete. Engines that read hive
+// partitions skip names that begin with an underscore.
 const manifestName = "_hostbound.json"
 
-// nullPartition is how hive writes a partition whose value is null.
+// nullPartition is hive's name for a partition whose value is null.
 const nullPartition = "__HIVE_DEFAULT_PARTITION__"
 
 const suffix = ".parquet"
@@ -38,20 +38,19 @@ func IsDataSet(dir string) bool {
 	return err == nil && len(partitions) > 0
 }
 
-// Set is a data set that is brought up to date part by part, a part being what
-// one Writer writes. What it held before stays readable until the first part
-// is committed; from then on until Commit the data set is unfinished, and Open
-// refuses it. Its methods may be used concurrently.
+// Set is a data set that is updated part by part; a part is what one Writer writes. The
+// old content stays readable until the first part is committed. From then until Commit
+// the data set is unfinished, and Open refuses it. Methods may be called concurrently.
 type Set struct {
 	dir   string
-	old   *manifest // what it held before, nil for nothing or something unfinished
+	old   *manifest // the old content, nil if there was none or it was unfinished
 	mu    sync.Mutex
-	files []manifestFile // those that belong to it now
-	begun bool           // the manifest was taken away
-	made  bool           // there was no folder before
+	files []manifestFile // files of the new content
+	begun bool           // the manifest was removed
+	made  bool           // OpenSet made the folder
 }
 
-// OpenSet opens a data set for writing. A directory that is not there is made.
+// OpenSet opens a data set for writing. It makes the directory if it does not exist.
 func OpenSet(dir string) (*Set, error) {
 	_, missing := os.Lstat(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -67,8 +66,8 @@ func OpenSet(dir string) (*Set, error) {
 	return s, nil
 }
 
-// Check reports whether a data set can be written to a directory, which need not
-// be there yet. It changes nothing.
+// Check returns an error if no data set can be written to a directory, which need not
+// exist. It changes nothing.
 func Check(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,8 +93,8 @@ func Check(dir string) error {
 	return CheckDir(dir)
 }
 
-// CheckDir reports whether files can be made in a directory. It asks and does not
-// try: a file made for that would stay where the program is killed.
+// CheckDir returns an error if no files can be made in a directory. It does not try: a
+// file made for that would be left behind if the program is killed.
 func CheckDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -110,14 +109,14 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// Create starts a part of the data set: one file for each rank in the rows.
+// Create starts a part of the data set, with one file per rank of the rows.
 func (s *Set) Create(h *event.Header, opt Options) *Writer {
 	w := newWriter(h, opt)
 	w.set = s
 	return w
 }
 
-// partition returns the name of the directory of a rank.
+// partition returns the name of a rank's directory.
 func partition(rank int32) string {
 	if rank == noRank {
 		return "rank=" + nullPartition
@@ -125,12 +124,12 @@ func partition(rank int32) string {
 	return "rank=" + strconv.Itoa(int(rank))
 }
 
-// place returns where the file of a rank goes.
+// place returns the path of a rank's file.
 func (s *Set) place(rank int32, name string) string {
 	return filepath.Join(s.dir, partition(rank), name+suffix)
 }
 
-// begin makes the data set unfinished.
+// begin marks the data set as unfinished.
 func (s *Set) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +143,7 @@ func (s *Set) begin() error {
 	return nil
 }
 
-// file is the entry of a file in the manifest.
+// file returns the manifest entry of a file.
 func (s *Set) file(path string, rank int32, rows int64, hash string) manifestFile {
 	rel, err := filepath.Rel(s.dir, path)
 	if err != nil {
@@ -157,20 +156,19 @@ func (s *Set) file(path string, rank int32, rows int64, hash string) manifestFil
 	return f
 }
 
-// keep makes a file one of the data set, in place of one of the same path. It may be
-// called by several goroutines.
+// keep adds a file to the data set, replacing any with the same path. It may be called
+// concurrently.
 func (s *Set) keep(f manifestFile) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files = append(slices.DeleteFunc(s.files, func(g manifestFile) bool { return g.Path == f.Path }), f)
 }
 
-// Holds reports whether the data set holds, whole and undamaged, the part of the
-// given name that was made of source as stage h.Stage with the ranks and times
-// of h.Reports. It reads all of it to be sure. What it holds stays; what it does
-// not hold is to be written again.
-// A part without rows of no rank has no file for these: that is no evidence of a loss, the
-// number of all rows is.
+// Holds reports whether the data set has, complete and undamaged, the named part: made
+// from source, at stage h.Stage, with the ranks and times of h.Reports. It reads all of
+// the part to be sure. A part that it finds is kept; any other must be written again.
+// Rows without a rank may have no file: the total number of rows shows whether one was
+// lost.
 func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 	var found []manifestFile
 	rows := int64(0)
@@ -179,7 +177,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 		f, err := parquet.Open(path)
 		if err != nil {
 			if rank == noRank && errors.Is(err, fs.ErrNotExist) {
-				continue // no rows without a rank, or so it seems
+				continue // apparently there are no rows without a rank
 			}
 			return false
 		}
@@ -196,7 +194,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 		all += h.Rows(event.Kind(kind))
 	}
 	if len(found) == 0 || h.Whole() && rows != all {
-		return false // a file was taken away
+		return false // a file was removed
 	}
 	for _, f := range found {
 		s.keep(f)
@@ -204,7 +202,7 @@ func (s *Set) Holds(h *event.Header, name string, source *Identity) bool {
 	return true
 }
 
-// ranksOf returns the ranks of all reports, in the order of these.
+// ranksOf returns the ranks of all reports, in order.
 func ranksOf(h *event.Header) []int32 {
 	var ranks []int32
 	for i := range h.Reports {
@@ -213,8 +211,8 @@ func ranksOf(h *event.Header) []int32 {
 	return ranks
 }
 
-// madeOf reports whether a file was made of source, with the ranks and offsets of
-// the reports of h.
+// madeOf reports whether a file was made from source, with the ranks and offsets of the
+// reports of h.
 func madeOf(f *parquet.File, h *event.Header, source *Identity) bool {
 	have, err := parseHeader(f)
 	if err != nil || !f.Sealed() || have.Stage != h.Stage || len(have.Reports) != len(h.Reports) {
@@ -230,9 +228,8 @@ func madeOf(f *parquet.File, h *event.Header, source *Identity) bool {
 	return text == source.String()
 }
 
-// Commit makes the data set complete: the parts that were written and those
-// that Holds found. Other files of checkpoints in it, and what killed writers
-// left, are removed.
+// Commit completes the data set: it consists of the parts written and those that Holds
+// found. All other checkpoint files in it, and what killed writers left, are removed.
 func (s *Set) Commit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +239,7 @@ func (s *Set) Commit() error {
 	if err := s.clean(); err != nil {
 		return err
 	}
-	for i := range s.files { // the files first, then the manifest that names them
+	for i := range s.files { // sync the files before writing the manifest that names them
 		if err := syncDir(filepath.Dir(filepath.Join(s.dir, s.files[i].Path))); err != nil {
 			return err
 		}
@@ -255,24 +252,24 @@ func (s *Set) Commit() error {
 	return renameio.WriteFile(filepath.Join(s.dir, manifestName), append(text, '\n'), 0o644, renameio.WithTempDir(s.dir))
 }
 
-// Abandon removes the folder where OpenSet made it and nothing was kept in it.
+// Abandon removes the folder if OpenSet made it and it holds no files.
 func (s *Set) Abandon() {
 	if !s.made {
 		return
 	}
 	ranks, _ := fs.Glob(os.DirFS(s.dir), "rank=*")
 	for _, rank := range append(ranks, "") {
-		os.Remove(filepath.Join(s.dir, rank)) // which fails where something is in it
+		os.Remove(filepath.Join(s.dir, rank)) // fails if it is not empty
 	}
 }
 
-// compareFiles orders files by rank, those of no rank last, and by the numbers of the
-// reports in their names: report-10 comes after report-9.
+// compareFiles orders files by rank, those without one last, then by the report numbers
+// in their names: report-10 follows report-9.
 func compareFiles(a, b manifestFile) int {
 	return cmp.Or(cmp.Compare(uint32(a.rank()), uint32(b.rank())), cmp.Compare(len(a.Path), len(b.Path)), strings.Compare(a.Path, b.Path))
 }
 
-// syncDir waits until the names in a folder are on the disk, too.
+// syncDir flushes the names in a folder to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -281,8 +278,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// leftovers returns the files that killed writers left: those that renameio had
-// not given their names yet.
+// leftovers returns the files of killed writers: those that did not get their final
+// names.
 func leftovers(dir string) ([]string, error) {
 	manifests, err := filepath.Glob(filepath.Join(dir, "."+manifestName+"*"))
 	if err != nil {
@@ -296,8 +293,8 @@ func leftovers(dir string) ([]string, error) {
 	return slices.Concat(manifests, parts, older), err
 }
 
-// clean removes what killed writers left, the files in the partitions that
-// belonged to the data set and do so no more, and partitions that are empty then.
+// clean removes the files of killed writers, partition files that no longer belong to
+// the data set, and empty partitions.
 func (s *Set) clean() error {
 	old, err := leftovers(s.dir)
 	if err != nil {
@@ -316,17 +313,17 @@ func (s *Set) clean() error {
 		if err := os.Remove(path); err != nil {
 			return err
 		}
-		os.Remove(filepath.Dir(path)) // fails where it is not empty, as it should
+		os.Remove(filepath.Dir(path)) // fails if it is not empty, as intended
 	}
 	return nil
 }
 
-// lists reports whether a path, relative to the data set, is among those of its files.
+// lists reports whether files contain a path, relative to the data set.
 func lists(files []manifestFile, rel string) bool {
 	return slices.ContainsFunc(files, func(f manifestFile) bool { return f.Path == filepath.ToSlash(rel) })
 }
 
-// isOurs reports whether a file is one of a checkpoint.
+// isOurs reports whether a file belongs to a checkpoint.
 func (s *Set) isOurs(path, rel string) bool {
 	if s.old != nil && lists(s.old.Files, rel) {
 		return true

@@ -15,8 +15,8 @@ import (
 // tableTypes are the Parquet types of a table's columns.
 var tableTypes = [...]parquet.Type{table.Text: parquet.Text, table.Int: parquet.Int64, table.Float: parquet.Float64, table.Bool: parquet.Bool}
 
-// WriteTable writes the rows of a result as a Parquet file, whose footer holds their
-// schema, version and metadata as arrow.WriteTable has them, and seals it.
+// WriteTable writes a table as a sealed Parquet file. Its footer has the schema,
+// version and metadata under the keys of arrow.WriteTable.
 func WriteTable(w io.Writer, t *table.Table) error {
 	cols := make([]parquet.Column, len(t.Columns))
 	chunk := parquet.Chunk{N: t.Len(), Cols: make([]parquet.Vector, len(t.Columns))}
@@ -37,8 +37,8 @@ func WriteTable(w io.Writer, t *table.Table) error {
 	return out.Close()
 }
 
-// SchemaOf returns what rows a Parquet file holds, as its footer has it, ours where it has it:
-// WriteTable writes it, and so do checkpoints of events.
+// SchemaOf returns the schema in a Parquet file's footer; ours is false if there is
+// none. WriteTable and checkpoints of events write it.
 func SchemaOf(path string) (schema string, ours bool) {
 	f, err := parquet.Open(path)
 	if err != nil {
@@ -48,14 +48,14 @@ func SchemaOf(path string) (schema string, ours bool) {
 	return f.Metadata(event.KeySchema)
 }
 
-// IsTable reports whether a file is one that WriteTable wrote.
+// IsTable reports whether WriteTable wrote a file.
 func IsTable(path string) bool {
 	schema, ours := SchemaOf(path)
 	return ours && schema != event.SchemaName
 }
 
-// ReadTable reads the rows of a file that WriteTable wrote, or of another program's:
-// then Schema is "" and columns of types that tables do not have are left out.
+// ReadTable reads a Parquet file that WriteTable or another program wrote. In the
+// latter case Schema is "", and columns of types that tables do not have are left out.
 func ReadTable(path string) (*table.Table, error) {
 	f, err := parquet.Open(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func ReadTable(path string) (*table.Table, error) {
 	}
 	switch t.Schema = t.Meta[event.KeySchema]; t.Schema {
 	case "":
-	case event.SchemaName: // which may be more than memory holds
+	case event.SchemaName: // may not fit into memory
 		return nil, fmt.Errorf("%s: holds events, not rows of a result", path)
 	default:
 		if t.Version, err = strconv.Atoi(t.Meta[event.KeyVersion]); err != nil {
@@ -90,7 +90,7 @@ func ReadTable(path string) (*table.Table, error) {
 	return t, nil
 }
 
-// readTableColumn returns a column with its values in all row groups.
+// readTableColumn returns a column with its values from all row groups.
 func readTableColumn(f *parquet.File, c table.Column) (table.Column, error) {
 	var v parquet.Vector
 	rows := 0

@@ -13,35 +13,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Options are choices of a Writer.
+// Options are the options of a Writer.
 type Options struct {
-	// Name is the name of the files in a data set, without .parquet; "" for
-	// "events". Parts of one data set that have no rank in common, but rows
-	// without a rank, need different ones.
+	// Name is the name of the files in a data set, without .parquet; "" means "events".
+	// Parts of a data set need different names if they share a rank, or both have rows
+	// without a rank.
 	Name string
-	// Source says what the rows were made of, for Set.Holds; nil for nothing.
+	// Source identifies what the rows were made from, for Set.Holds; nil if unknown.
 	Source *Identity
 	// GroupRows is the number of rows of a row group, 0 for 64 Ki.
 	GroupRows int
 }
 
-// holdLimit bounds the memory of rows that wait for their row group to fill,
-// over all files of a data set. Where it is exceeded, the fullest row group of
-// a file that is not being written to ends early.
+// holdLimit bounds the bytes of rows that wait for their row group to fill, over all
+// files of a data set. If it is exceeded, the fullest row group of a file not being
+// written to is ended early.
 const holdLimit = 64 << 20
 
-// Writer writes events to a file, or to a file for each rank of a data set.
-// They appear when Commit has succeeded.
+// Writer writes events to a file, or to a data set with a file per rank. The files
+// appear when Commit succeeds.
 type Writer struct {
 	header *event.Header
 	opt    Options
-	set    *Set // nil for one file
-	own    bool // the set is this writer's
+	set    *Set // nil for a single file
+	own    bool // the writer made the set
 	cols   []event.Col
-	others event.PlainFields // columns that are not ours
+	others event.PlainFields // columns that this program does not know
 	schema []parquet.Column
 	parts  []*part
-	last   *part // the one that was written to last
+	last   *part // the last one written to
 	err    error
 
 	warnings []string
@@ -50,7 +50,7 @@ type Writer struct {
 	mem   []parquet.Vector // of chunk
 }
 
-// part is a file under way.
+// part is a file being written.
 type part struct {
 	path    string
 	rank    int32 // noRank for none
@@ -59,12 +59,12 @@ type part struct {
 	windows bool // the window rows have begun
 }
 
-// noRank stands for null.
+// noRank stands for a null rank.
 const noRank = -1
 
-// Create starts a checkpoint of rows after header h: a file where path ends in
-// .parquet, else a data set, of which nothing else remains after Commit. One
-// of Commit and Abort must follow.
+// Create starts a checkpoint of rows with header h: a file if path ends in .parquet,
+// else a data set whose old content is gone after Commit. The caller must call Commit
+// or Abort.
 func Create(path string, h *event.Header, opt Options) (*Writer, error) {
 	if strings.HasSuffix(path, suffix) {
 		w := newWriter(h, opt)
@@ -80,8 +80,8 @@ func Create(path string, h *event.Header, opt Options) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter returns a writer without files. Columns that nobody here knows come after ours,
-// as plain ones.
+// newWriter returns a writer without files. Columns that this program does not know
+// come last, as plain ones.
 func newWriter(h *event.Header, opt Options) *Writer {
 	opt.Name = cmp.Or(opt.Name, "events")
 	w := &Writer{header: h, opt: opt, cols: slices.Collect(h.Columns.All())}
@@ -89,7 +89,7 @@ func newWriter(h *event.Header, opt Options) *Writer {
 		w.others = h.Foreign.PlainFields()
 	}
 	w.schema = columns(h)
-	for _, f := range w.others { // all of which may be null
+	for _, f := range w.others { // all are nullable
 		w.schema = append(w.schema, parquet.Column{Name: f.Name, Type: plainTypes[f.Type], Nullable: true})
 	}
 	w.chunk.Cols = make([]parquet.Vector, len(w.schema))
@@ -97,9 +97,9 @@ func newWriter(h *event.Header, opt Options) *Writer {
 	return w
 }
 
-// open starts a file. A temporary name that it may have begins with a dot and does not
-// end in .parquet, so that nothing takes it for a part of the data set; it is in the
-// folder of that, so that those of ranks are made for whole files only.
+// open starts a file. If it has a temporary name, that begins with a dot and does not
+// end in .parquet, so that nothing takes it for part of the data set. It is in the data
+// set's folder, so that folders of ranks are made only for complete files.
 func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
 	within := ""
 	if w.set != nil {
@@ -129,10 +129,10 @@ func (w *Writer) open(path string, rank int32, h *event.Header) (*part, error) {
 	return p, nil
 }
 
-// Warn sets the warnings that the checkpoint has besides those of its reports.
+// Warn sets the warnings of the checkpoint, besides those of its reports.
 func (w *Writer) Warn(warnings []string) { w.warnings = warnings }
 
-// Write writes the rows of b. It holds on to nothing of b.
+// Write writes the rows of b. It does not retain b.
 func (w *Writer) Write(b *event.Batch) error {
 	if w.err != nil || b.Len == 0 {
 		return w.err
@@ -155,7 +155,7 @@ func (w *Writer) Write(b *event.Batch) error {
 	return w.err
 }
 
-// runEnd returns where the rows end that go to one row group with row i.
+// runEnd returns the end of the rows from i on that go to the same row group.
 func (w *Writer) runEnd(b *event.Batch, i int) int {
 	rank, window := rankOf(b, i), b.Kind.Values[i] == event.Window
 	for i++; i < b.Len && (b.Kind.Values[i] == event.Window) == window; i++ {
@@ -166,7 +166,7 @@ func (w *Writer) runEnd(b *event.Batch, i int) int {
 	return i
 }
 
-// rankOf is the rank of row i, noRank where it has none.
+// rankOf returns the rank of row i, noRank if it has none.
 func rankOf(b *event.Batch, i int) int32 {
 	if !b.Columns.Has(event.ColRank) || !b.Rank.Valid.Get(i) {
 		return noRank
@@ -174,8 +174,8 @@ func rankOf(b *event.Batch, i int) int32 {
 	return b.Rank.Values[i]
 }
 
-// append writes rows i to j, which go to one file. Window rows have row groups
-// of their own: a reader of a data set gives them out after those of all ranks.
+// append writes rows i to j, all of one file. Window rows get row groups of their own:
+// readers of a data set return them after the rows of all ranks.
 func (w *Writer) append(b *event.Batch, i, j int) error {
 	p, err := w.part(rankOf(b, i))
 	if err != nil {
@@ -200,7 +200,7 @@ func (w *Writer) append(b *event.Batch, i, j int) error {
 	return w.relieve()
 }
 
-// part returns the file for a rank.
+// part returns the file of a rank.
 func (w *Writer) part(rank int32) (*part, error) {
 	if w.set == nil {
 		return w.parts[0], nil
@@ -216,9 +216,9 @@ func (w *Writer) part(rank int32) (*part, error) {
 	return w.open(w.set.place(rank, w.opt.Name), rank, partHeader(w.header, rank))
 }
 
-// partHeader returns the header of the file of one rank: the report that it
-// comes from, or those that no rank comes from. So the files of a data set have
-// each report once, but for the ranks of one report.
+// partHeader returns the header of the file of one rank: with the reports that have the
+// rank, or, for noRank, those without ranks. So each report is in one file of the data
+// set, or in one for each of its ranks.
 func partHeader(h *event.Header, rank int32) *event.Header {
 	part := *h
 	part.Reports = nil
@@ -230,7 +230,7 @@ func partHeader(h *event.Header, rank int32) *event.Header {
 	return &part
 }
 
-// relieve ends row groups until the rows that are held are few enough.
+// relieve ends row groups until the rows that are held are within holdLimit.
 func (w *Writer) relieve() error {
 	for {
 		total, most := int64(0), int64(0)
@@ -251,8 +251,8 @@ func (w *Writer) relieve() error {
 	}
 }
 
-// Commit completes the checkpoint. After an error, its own or that of a Write,
-// there is none, or a data set that is recognised as unfinished.
+// Commit completes the checkpoint. If it or a Write fails, there is no checkpoint, or a
+// data set that is recognised as unfinished.
 func (w *Writer) Commit() error {
 	if err := w.commit(); err != nil {
 		w.Abort()
@@ -264,10 +264,9 @@ func (w *Writer) Commit() error {
 	return w.set.Commit()
 }
 
-// commit completes the files, and only when all of them are complete gives them their
-// names, one after the other; the manifest, written last, makes them a checkpoint.
-// Whatever fails before the old manifest is taken away leaves the data set as it was; what
-// fails after that leaves an unfinished one.
+// commit first completes all files and then renames them one by one; the manifest,
+// written last, makes them a checkpoint. A failure before the old manifest is removed
+// leaves the data set as it was; a later one leaves it unfinished.
 func (w *Writer) commit() error {
 	if w.set != nil && w.err == nil {
 		w.err = w.complete()
@@ -301,10 +300,9 @@ func (w *Writer) commit() error {
 	return w.err
 }
 
-// complete makes sure that each rank of the header has a file, be it without
-// rows, and each report a place in some file's header. The file of the rows
-// without a rank goes first: where the others are found, it is there, too, or
-// never was (Set.Holds).
+// complete makes a file for each rank of the header, even without rows, so that each
+// report is in some file's header. The file of rows without a rank comes first: if the
+// others exist, it exists, too, or never did (Set.Holds).
 func (w *Writer) complete() error {
 	ranks := ranksOf(w.header)
 	if len(ranks) == 0 || len(partHeader(w.header, noRank).Reports) > 0 {
@@ -319,7 +317,7 @@ func (w *Writer) complete() error {
 	return nil
 }
 
-// Abort gives up: nothing appears, and what a file held before stays.
+// Abort gives up: nothing appears, and an existing file stays as it was.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		w.err = errors.New("given up")
