@@ -11,11 +11,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// cursor walks over the arrays of a record batch in their order and takes them
-// out of its body, without a copy where the bytes are what we want. A batch lists its
-// arrays (nodes) and their buffers depth first, as the schema has its fields: of each
-// array the validity bitmap, then offsets, then values, as far as its type has them.
-// What is taken is the message's memory, and valid as long as that is.
+// cursor walks over the arrays of a record batch and returns them, without a copy if
+// their bytes are as needed. A batch lists its arrays (nodes) and their buffers depth
+// first, in schema order. Each array has a validity bitmap, then offsets, then values,
+// as far as its type needs them. The results use the message's memory and are valid as
+// long as it is.
 type cursor struct {
 	msg                    *message
 	rows                   int
@@ -33,7 +33,7 @@ func (c *cursor) nextNode() (node, error) {
 	return c.msg.nodes[c.node-1], nil
 }
 
-// nextBuffer returns the next buffer, which must have size bytes.
+// nextBuffer returns the next buffer, which must have at least size bytes.
 func (c *cursor) nextBuffer(size int) ([]byte, error) {
 	b, err := c.anyBuffer()
 	if err == nil && len(b) < size {
@@ -42,7 +42,7 @@ func (c *cursor) nextBuffer(size int) ([]byte, error) {
 	return b, err
 }
 
-// anyBuffer takes the next buffer, whatever its length. The body is known to hold it.
+// anyBuffer returns the next buffer, of any length. The body is known to contain it.
 func (c *cursor) anyBuffer() ([]byte, error) {
 	if c.buffer >= len(c.msg.buffers) {
 		return nil, errors.New("it is missing")
@@ -52,8 +52,9 @@ func (c *cursor) anyBuffer() ([]byte, error) {
 	return c.msg.body[s.offset : s.offset+s.length], nil
 }
 
-// validity takes the node and the bitmap of an array of the batch's length: nil where no
-// row is null. Writers may not know how many are (nulls < 0), or have a bitmap of ones.
+// validity reads the node and the bitmap of an array, which must have the batch's
+// length. It returns nil if no row is null. Writers may not know the number of nulls
+// (nulls < 0), or may have a bitmap of ones.
 func (c *cursor) validity() (event.Bitmap, error) {
 	n, err := c.nextNode()
 	if err != nil {
@@ -80,13 +81,13 @@ func (c *cursor) validity() (event.Bitmap, error) {
 	return valid, nil
 }
 
-// integer is what an Arrow column of whole numbers holds.
+// integer is an element type of integer columns.
 type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// cast returns the first n numbers in b, in place where they are aligned, else in memory
-// of their own. They have the byte order of the machine, which the schema was checked for.
+// cast returns the first n numbers in b, in place if they are aligned, else copied.
+// Their byte order is the machine's; the schema was checked for that.
 func cast[T integer](b []byte, n int) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -102,8 +103,8 @@ func cast[T integer](b []byte, n int) []T {
 	return moved
 }
 
-// ints takes a column of whole numbers of type t. Numbers of another type are
-// converted into scratch; one that T does not hold is an error, but where it is null.
+// ints reads an integer column of type t. Numbers of other types are converted into
+// scratch; a value that T cannot hold is an error unless the row is null.
 func ints[T int32 | int64](c *cursor, t arrow.DataType, scratch *[]T) (event.Ints[T], error) {
 	var col event.Ints[T]
 	valid, err := c.validity()
@@ -139,9 +140,9 @@ func ints[T int32 | int64](c *cursor, t arrow.DataType, scratch *[]T) (event.Int
 	return col, err
 }
 
-// convert makes src the values of col; rows that are null may hold anything.
+// convert sets the values of col from src. Null rows may have any value.
 func convert[T int32 | int64, S integer](col *event.Ints[T], src []S, scratch *[]T) error {
-	if same, ok := any(src).([]T); ok { // Fast path: what we write ourselves.
+	if same, ok := any(src).([]T); ok { // Fast path: streams of this program.
 		col.Values = same
 		return nil
 	}
@@ -160,8 +161,8 @@ func convert[T int32 | int64, S integer](col *event.Ints[T], src []S, scratch *[
 	return nil
 }
 
-// text takes a column of utf8 or large_utf8. Offsets of 64 bits are converted
-// into scratch.
+// text reads a column of utf8 or large_utf8. Offsets of 64 bits are converted into
+// scratch.
 func text(c *cursor, t arrow.DataType, scratch *[]int32) (event.Strings, event.Bitmap, error) {
 	var col event.Strings
 	valid, err := c.validity()
@@ -185,7 +186,7 @@ func text(c *cursor, t arrow.DataType, scratch *[]int32) (event.Strings, event.B
 	return col, valid, checkOffsets(col.Offsets, len(col.Data))
 }
 
-// longOffsets takes offsets of 64 bits, which have to fit into 32.
+// longOffsets reads offsets of 64 bits, which must fit into 32.
 func longOffsets(c *cursor, col *event.Strings, scratch *[]int32) error {
 	b, err := c.nextBuffer(8 * (c.rows + 1))
 	if err != nil {
@@ -197,7 +198,7 @@ func longOffsets(c *cursor, col *event.Strings, scratch *[]int32) error {
 	return err
 }
 
-// checkOffsets makes sure that offsets never fall and stay within size bytes.
+// checkOffsets returns an error unless offsets are ascending and within size bytes.
 func checkOffsets(offsets []int32, size int) error {
 	last, ok := int32(0), true
 	for _, o := range offsets {
@@ -210,8 +211,8 @@ func checkOffsets(offsets []int32, size int) error {
 	return nil
 }
 
-// skip steps over an array of type t and its children. Where that leads beyond
-// the last node or buffer, the next array is missing.
+// skip skips an array of type t and its children. If it leads beyond the last node or
+// buffer, the next array is reported missing.
 func (c *cursor) skip(t arrow.DataType) {
 	c.node++
 	switch t := t.(type) {
@@ -239,8 +240,8 @@ func (c *cursor) skip(t arrow.DataType) {
 	}
 }
 
-// ownBuffers returns how many buffers an array of type t has besides those of
-// its children.
+// ownBuffers returns the number of buffers of an array of type t, without those of its
+// children.
 func ownBuffers(t arrow.DataType) int {
 	switch t.ID() {
 	case arrow.RUN_END_ENCODED:

@@ -10,24 +10,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// enum reads a column of text out of few values as codes of a given list,
-// however the stream numbers its values. Codes that are the stream's own, as of whatever
-// we wrote, are the message's memory; others are the enum's, until it reads again.
+// enum reads a text column with few different values as codes of a list, however the
+// stream numbers the values. If both number them alike, as in streams of this program,
+// the codes are in the message's memory; otherwise they are in the enum's, valid until
+// it reads again.
 type enum struct {
-	codes map[string]int32 // its values' codes
-	last  string           // the value looked up last, and its code
+	codes map[string]int32 // codes by value
+	last  string           // the last value looked up, and its code
 	code  int32
 
-	grow func(name string) int32 // gives an unknown value a code, nil where it has to be known
+	grow func(name string) int32 // gives an unknown value a code; nil if values must be known
 
 	dictionary []string // the stream's own numbering
-	known      []int32  // the codes of its values, -1 for values not in the list
-	same       bool     // both number values in the same way
+	known      []int32  // codes of its values, -1 for those not in the list
+	same       bool     // both number values alike
 
 	indices, values []int32 // scratch
 }
 
-// newEnum numbers names by their place, of equal ones the first.
+// newEnum numbers names by their index; duplicates get the first one's.
 func newEnum(names []string) *enum {
 	e := &enum{codes: make(map[string]int32, len(names)), code: -1, same: true}
 	for i, n := range names {
@@ -38,12 +39,12 @@ func newEnum(names []string) *enum {
 	return e
 }
 
-// find returns the code of a value, -1 where it has none.
+// find returns the code of a value, -1 if it has none.
 func (e *enum) find(value string) int32 {
 	code, ok := e.codes[value]
 	if !ok {
 		if code = -1; e.grow != nil {
-			code = e.grow(strings.ToValidUTF8(value, "\ufffd")) // as it is written on
+			code = e.grow(strings.ToValidUTF8(value, "\ufffd")) // as it will be written
 		}
 		if code >= 0 {
 			e.codes[value] = code
@@ -52,8 +53,8 @@ func (e *enum) find(value string) int32 {
 	return code
 }
 
-// define adopts the values of a dictionary message, after those known so
-// far where it is a delta.
+// define sets the values of a dictionary, or appends them to the known ones if delta is
+// set.
 func (e *enum) define(values []string, delta bool) {
 	if !delta {
 		e.dictionary, e.known, e.same = nil, nil, true
@@ -66,7 +67,7 @@ func (e *enum) define(values []string, delta bool) {
 	}
 }
 
-// read takes the column from a batch.
+// read reads the column of a batch.
 func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	d, ok := t.(*arrow.DictionaryType)
 	if !ok {
@@ -76,7 +77,7 @@ func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	if err != nil {
 		return col, err
 	}
-	if e.same { // Fast path: what we write ourselves.
+	if e.same { // Fast path: streams of this program.
 		ok := true
 		for _, c := range col.Values {
 			ok = ok && uint32(c) < uint32(len(e.known))
@@ -88,7 +89,8 @@ func (e *enum) read(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	return col, e.remap(&col)
 }
 
-// remap makes the stream's codes ours. A null may have any code; ours have 0.
+// remap replaces the stream's codes by ours. A null row may have any code; it becomes
+// 0.
 func (e *enum) remap(col *event.Ints[int32]) error {
 	codes := slices.Grow(e.values[:0], len(col.Values))[:len(col.Values)]
 	e.values = codes
@@ -108,7 +110,7 @@ func (e *enum) remap(col *event.Ints[int32]) error {
 	return nil
 }
 
-// readText takes a column that somebody wrote as plain text.
+// readText reads a column that was written as plain text.
 func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) {
 	values, valid, err := text(c, t, &e.indices)
 	if err != nil {
@@ -133,7 +135,7 @@ func (e *enum) readText(c *cursor, t arrow.DataType) (event.Ints[int32], error) 
 	return event.Ints[int32]{Values: codes, Valid: valid}, nil
 }
 
-// dictionaryValues reads the values out of a dictionary message.
+// dictionaryValues returns the values of a dictionary message.
 func dictionaryValues(msg *message, t arrow.DataType) ([]string, error) {
 	if msg.rows == 0 {
 		return nil, nil
@@ -154,14 +156,14 @@ func dictionaryValues(msg *message, t arrow.DataType) ([]string, error) {
 	return values, nil
 }
 
-// coded reads column name where somebody wrote it as a dictionary. Unlike an enum it
-// may have any number of values.
+// coded reads column name if it was written as a dictionary. Unlike an enum, it may
+// have any number of values.
 type coded struct {
-	dict    *event.Dict // nil before the first
+	dict    *event.Dict // nil before the first one
 	indices []int32
 }
 
-// define is as enum's. Batches keep the dictionary that they have.
+// define is like enum's. Earlier batches keep their dictionary.
 func (w *coded) define(values []string, delta bool) error {
 	d := &event.Dict{Offsets: []int32{0}}
 	if delta && w.dict != nil {
@@ -178,7 +180,7 @@ func (w *coded) define(values []string, delta bool) error {
 	return nil
 }
 
-// read takes the column from a batch, whose values have up to limit bytes.
+// read reads the column of a batch, whose values may have up to limit bytes in total.
 func (w *coded) read(c *cursor, t *arrow.DictionaryType, limit int64) (event.Strings, event.Bitmap, error) {
 	col, err := ints(c, t.IndexType, &w.indices)
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// flat reads a flatbuffer that may hold anything. The generated readers believe
-// every length and offset in it; this one does not. What lies outside the
-// buffer is a panic of errFlat, which metadata turns into an error.
+// flat reads an untrusted flatbuffer. The generated readers trust every length and
+// offset in it; this one does not. An access outside the buffer panics with errFlat,
+// which metadata turns into an error.
 //
-// Offsets may lead to one place many times, which makes a small buffer as
-// large as one likes for whoever copies what it finds. The budget ends that:
-// all that is visited costs about the memory that it takes once read.
+// Many offsets may lead to the same place, which makes a small buffer arbitrarily large
+// for a reader that copies what it finds. The budget prevents that: each visit costs
+// about the memory that the result takes.
 type flat struct {
 	buf    []byte
 	budget int
@@ -19,11 +19,11 @@ type flat struct {
 
 var errFlat = errors.New("bad metadata")
 
-// reset makes f read buf. Honest buffers share a string or a table now and
-// then, so the budget is a multiple of the size.
+// reset makes f read buf. Valid buffers sometimes share a string or a table, so the
+// budget is a multiple of the size.
 func (f *flat) reset(buf []byte) { *f = flat{buf: buf, budget: 8*len(buf) + 1024} }
 
-// spend takes n bytes, none negative, from the budget.
+// spend takes n bytes from the budget. n must not be negative.
 func (f *flat) spend(n int) {
 	if f.budget -= n; f.budget < 0 {
 		panic(errFlat)
@@ -38,16 +38,16 @@ func (f *flat) at(pos, n int) []byte {
 	return f.buf[pos : pos+n]
 }
 
-// The numbers at pos, of the byte order of flatbuffers.
+// Numbers at pos, little-endian as in all flatbuffers.
 func (f *flat) u16(pos int) int   { return int(binary.LittleEndian.Uint16(f.at(pos, 2))) }
 func (f *flat) u32(pos int) int   { return int(binary.LittleEndian.Uint32(f.at(pos, 4))) }
 func (f *flat) i64(pos int) int64 { return int64(binary.LittleEndian.Uint64(f.at(pos, 8))) }
 
-// root returns the table that the buffer is about.
+// root returns the root table of the buffer.
 func (f *flat) root() flatTable { return f.table(f.u32(0)) }
 
-// table returns the table at pos. Sizes that an honest writer never has are bad:
-// the generated readers would find fields there that we do not see.
+// table returns the table at pos. Sizes that no valid writer produces are refused: the
+// generated readers would see fields there that this one does not.
 func (f *flat) table(pos int) flatTable {
 	vtable := pos - int(int32(f.u32(pos)))
 	size := f.u16(vtable)
@@ -58,14 +58,14 @@ func (f *flat) table(pos int) flatTable {
 	return flatTable{f: f, pos: pos, vtable: vtable, fields: (size - 4) / 2}
 }
 
-// flatTable is a table in a flatbuffer, with its fields by number; the zero
-// table has none.
+// flatTable is a table in a flatbuffer, with fields by number. The zero table has no
+// fields.
 type flatTable struct {
 	f                   *flat
 	pos, vtable, fields int
 }
 
-// field returns where field n is, 0 where the table has none.
+// field returns the position of field n, 0 if the table lacks it.
 func (t flatTable) field(n int) int {
 	if n >= t.fields {
 		return 0
@@ -76,7 +76,7 @@ func (t flatTable) field(n int) int {
 	return 0
 }
 
-// byte returns the one-byte field n, 0 where it is missing.
+// byte returns the one-byte field n, 0 if it is missing.
 func (t flatTable) byte(n int) byte {
 	if p := t.field(n); p != 0 {
 		return t.f.at(p, 1)[0]
@@ -84,7 +84,7 @@ func (t flatTable) byte(n int) byte {
 	return 0
 }
 
-// i16 returns the two-byte field n, 0 where it is missing.
+// i16 returns the two-byte field n, 0 if it is missing.
 func (t flatTable) i16(n int) int {
 	if p := t.field(n); p != 0 {
 		return int(int16(t.f.u16(p)))
@@ -92,7 +92,7 @@ func (t flatTable) i16(n int) int {
 	return 0
 }
 
-// i64 returns the eight-byte field n, 0 where it is missing.
+// i64 returns the eight-byte field n, 0 if it is missing.
 func (t flatTable) i64(n int) int64 {
 	if p := t.field(n); p != 0 {
 		return t.f.i64(p)
@@ -109,8 +109,8 @@ func (t flatTable) table(n int) (flatTable, bool) {
 	return t.f.table(p + t.f.u32(p)), true
 }
 
-// vector returns where the elements of field n, each size bytes, begin and how
-// many there are; all of them lie in the buffer.
+// vector returns the position and number of the elements of field n, each of size
+// bytes. All of them are in the buffer.
 func (t flatTable) vector(n, size int) (start, count int) {
 	p := t.field(n)
 	if p == 0 {

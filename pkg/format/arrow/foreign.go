@@ -11,18 +11,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// foreign is what of a schema is not ours, in event.Header.Foreign.
+// foreign is the part of a schema that this program does not know, in
+// event.Header.Foreign.
 type foreign struct {
 	fields []arrow.Field
 }
 
-// others reads the columns that are not ours with Arrow's own reader, which
-// copies them: they stay valid after their batch. It is fed with messages that were
-// checked, so no length is beyond what is there, and what it takes for one batch is
-// limited by capped. Streams without such columns do without it.
+// others reads unknown columns with Arrow's own reader, which copies them, so they stay
+// valid after their batch. Its messages were checked, so no length exceeds the data,
+// and capped limits the memory of a batch. Streams without such columns do not use it.
 type others struct {
 	head  *head
-	at    []int // which columns they are
+	at    []int // their indexes in the schema
 	limit int64
 }
 
@@ -52,29 +52,29 @@ func (o *others) columns(all []event.Foreign) ([]event.Foreign, error) {
 		if err := checkNested(arr); err != nil {
 			return nil, fmt.Errorf("column %s: %w", record.ColumnName(i), err)
 		}
-		arr.Retain() // for good: the memory is Go's
+		arr.Retain() // never released: it is Go memory
 		all = append(all, &column{typ: arr.DataType(), n: arr.Len(), parts: []part{{arr, 0, arr.Len()}}})
 	}
 	return all, nil
 }
 
-// column is an event.Foreign: parts of arrays one after the other, joined
-// when they are written. Arrays are shared with other columns and never changed, so rows
-// that pass cost no copy until then.
+// column is an event.Foreign made of parts of arrays, which are joined when written.
+// Arrays are shared with other columns and never changed, so rows that pass through are
+// not copied before.
 type column struct {
 	typ   arrow.DataType
 	n     int
 	parts []part
 }
 
-// part is rows from to to of an array, or as many nulls where there is none.
+// part is rows from to to of an array, or that many nulls if arr is nil.
 type part struct {
 	arr      arrow.Array
 	from, to int
 }
 
-// Append is event.Foreign's. Like the built-in append it may use the
-// receiver's memory, and the receiver is not to be used afterwards.
+// Append implements event.Foreign. Like the built-in append it may reuse the receiver's
+// memory; the receiver must not be used afterwards.
 func (c *column) Append(n int, src event.Foreign, i, j int) event.Foreign {
 	if n < c.n {
 		c.n, c.parts = n, c.between(0, n)
@@ -89,12 +89,12 @@ func (c *column) Append(n int, src event.Foreign, i, j int) event.Foreign {
 	return c
 }
 
-// Slice is event.Foreign's.
+// Slice implements event.Foreign.
 func (c *column) Slice(i, j int) event.Foreign {
 	return &column{typ: c.typ, n: j - i, parts: c.between(i, j)}
 }
 
-// Text is event.Foreign's. What a damaged array holds is null.
+// Text implements event.Foreign. Values of damaged arrays are null.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
 		text, ok, _ := valueOf(p.arr, p.from, true)
@@ -103,7 +103,7 @@ func (c *column) Text(i int) (string, bool) {
 	return "", false
 }
 
-// between returns the parts that make up rows i to j.
+// between returns the parts of rows i to j.
 func (c *column) between(i, j int) []part {
 	var parts []part
 	begin := 0
@@ -117,7 +117,7 @@ func (c *column) between(i, j int) []part {
 	return parts
 }
 
-// add appends p, to the last part where it continues that.
+// add appends p, merging it into the last part if p continues that.
 func (c *column) add(p part) {
 	rows := p.to - p.from
 	if rows <= 0 {
@@ -151,7 +151,7 @@ func (c *column) array(mem memory.Allocator) (arr arrow.Array, err error) {
 	return array.Concatenate(parts, mem)
 }
 
-// nulls returns n nulls, in the dictionary of the column where it has one.
+// nulls returns n nulls, with the dictionary of the column if it has one.
 func (c *column) nulls(mem memory.Allocator, n int) arrow.Array {
 	dict, ok := c.typ.(*arrow.DictionaryType)
 	if !ok {
@@ -166,35 +166,35 @@ func (c *column) nulls(mem memory.Allocator, n int) arrow.Array {
 	return array.NewDictionaryArray(c.typ, nullArray(mem, dict.IndexType, n), nullArray(mem, dict.ValueType, 0))
 }
 
-// nullArray returns n nulls of a type that is no dictionary.
+// nullArray returns n nulls of a type other than a dictionary.
 func nullArray(mem memory.Allocator, t arrow.DataType, n int) arrow.Array {
 	b := array.NewBuilder(mem, t)
 	b.AppendNulls(n)
 	return b.NewArray()
 }
 
-// capped is Go's memory with a limit on what is taken for one batch: what its
-// buffers claim to hold may be many times the body that they lie in.
+// capped allocates Go memory with a limit per batch: buffers may claim to hold many
+// times the bytes of their body.
 type capped struct {
 	memory.GoAllocator
 	left int64
 }
 
-// spend takes n bytes off what is left, and panics where there are not as many: the caller
-// is the library, which returns no errors there (caught).
+// spend takes n bytes from the limit and panics if it is exceeded: the caller is the
+// library, which returns no errors there (caught).
 func (c *capped) spend(n int) {
 	if c.left -= int64(n); n < 0 || c.left < 0 {
 		panic(errors.New("a batch takes too much memory"))
 	}
 }
 
-// Allocate is memory.Allocator's.
+// Allocate implements memory.Allocator.
 func (c *capped) Allocate(n int) []byte {
 	c.spend(n)
 	return c.GoAllocator.Allocate(n)
 }
 
-// Reallocate is memory.Allocator's.
+// Reallocate implements memory.Allocator.
 func (c *capped) Reallocate(n int, b []byte) []byte {
 	c.spend(n)
 	return c.GoAllocator.Reallocate(n, b)

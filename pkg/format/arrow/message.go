@@ -12,34 +12,34 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// ErrCut is the error of an input that ends before its end-of-stream marker:
-// whoever wrote it failed or was stopped, and what came may be half of it.
+// ErrCut is the error of an input that ends before its end-of-stream marker: its writer
+// failed or was stopped, and rows may be missing.
 var ErrCut error = &event.Error{
 	Msg:    "input was cut short",
 	Advice: "the filter that wrote it failed or was killed: its own message comes before this one",
 }
 
-// Limits on what a message may hold. Whoever writes more at once should write
-// it in pieces: other readers refuse bodies of 256 MiB.
+// Limits on a message. Writers of more should split it: other readers refuse bodies of
+// 256 MiB.
 const (
 	maxMeta = 16 << 20
 	maxBody = 1 << 30
 )
 
-// Kinds of messages, as their metadata numbers them.
+// Kinds of messages, by their numbers in metadata.
 const (
 	schemaMessage = 1 + iota
 	dictionaryMessage
 	recordMessage
 )
 
-// node and span are what a record batch says of an array and of a buffer.
+// node describes an array of a record batch, span a buffer.
 type (
 	node struct{ rows, nulls int64 }
 	span struct{ offset, length int64 }
 )
 
-// message is one message of a stream, checked: spans lie in the body, counts
+// message is a message of a stream that was checked: spans lie in the body, and counts
 // are not negative. It is valid until the next one is read.
 type message struct {
 	kind       byte
@@ -54,11 +54,11 @@ type message struct {
 	buffers  []span
 	variadic []int64
 
-	seal     bool   // the metadata say that it is the seal
+	seal     bool   // the metadata mark it as the seal
 	warnings []byte // in a seal, JSON
 }
 
-// clone returns a message that stays valid.
+// clone returns a copy that stays valid.
 func (msg *message) clone() *message {
 	c := *msg
 	c.meta, c.body = slices.Clone(msg.meta), slices.Clone(msg.body)
@@ -66,10 +66,10 @@ func (msg *message) clone() *message {
 	return &c
 }
 
-// messages reads the messages of one stream, up to and including its end. It
-// owns the memory of the current message and uses it again for the next one. It hashes
-// what it reads, and verifies the seal where there is one, before it says that the stream
-// is at its end. An error is final.
+// messages reads the messages of one stream, including its end. It owns the memory of
+// the current message and reuses it for the next one. It hashes what it reads, and
+// verifies the seal, if there is one, before it reports the end of the stream. Errors
+// are final.
 type messages struct {
 	in    *bufio.Reader
 	limit int64 // on a body
@@ -78,25 +78,25 @@ type messages struct {
 	flat  flat
 	msg   message
 
-	views           int           // arrays of views in a record batch
-	dictionaryViews map[int64]int // and in that of a dictionary, by its id
+	views           int           // number of view arrays in a record batch
+	dictionaryViews map[int64]int // number of view arrays in a dictionary, by its id
 
 	digest   digest
-	sealed   bool     // nothing may follow but the end
-	warnings []string // that the seal has
+	sealed   bool     // only the end may follow
+	warnings []string // in the seal
 }
 
-// newMessages reads messages with a buffer that holds no more than their heads: bodies go
-// straight to where they are used.
+// newMessages returns a reader of messages. Its buffer holds only their heads: bodies
+// go straight to their destination.
 func newMessages(r io.Reader) *messages {
 	widenPipe(r)
 	return &messages{in: bufio.NewReaderSize(r, 4096), limit: maxBody}
 }
 
-// next returns the next message, io.EOF at a proper end of the stream: any other end is an
-// error. The message and its buffers are valid until the next call. A seal is checked
-// against all that came before it and is not returned; nothing may follow it. Lengths come
-// from the stream: read makes room as bytes arrive, and not by what the head claims.
+// next returns the next message, or io.EOF at the proper end of the stream; any other
+// end is an error. The message and its buffers are valid until the next call. A seal is
+// not returned: it is checked against everything before it, and nothing may follow it.
+// read does not trust the lengths in the stream: it allocates as bytes arrive.
 func (m *messages) next() (*message, error) {
 	size, head, err := m.prefix()
 	if err != nil {
@@ -117,7 +117,7 @@ func (m *messages) next() (*message, error) {
 		return nil, err
 	}
 	at := len(msg.body) - len(sealMark) - len(noSeal)
-	if msg.seal || at >= 0 && string(msg.body[at:at+len(sealMark)]) == sealMark { // or it was one before it was damaged
+	if msg.seal || at >= 0 && string(msg.body[at:at+len(sealMark)]) == sealMark { // or it was a seal before it was damaged
 		if err := m.checkSeal(head[:]); err != nil {
 			return nil, err
 		}
@@ -132,8 +132,8 @@ func (m *messages) next() (*message, error) {
 	return msg, nil
 }
 
-// prefix reads the head that stands before each message and returns the length
-// of its metadata, io.EOF for the end-of-stream marker.
+// prefix reads the prefix of a message and returns the length of its metadata, io.EOF
+// for the end-of-stream marker.
 func (m *messages) prefix() (size int64, head [8]byte, err error) {
 	n, err := io.ReadFull(m.in, head[:])
 	if !m.begun && !bytes.HasPrefix([]byte("\xff\xff\xff\xff"), head[:min(n, 4)]) {
@@ -157,7 +157,7 @@ func (m *messages) prefix() (size int64, head [8]byte, err error) {
 	return size, head, nil
 }
 
-// end makes sure that nothing follows the end-of-stream marker.
+// end checks that nothing follows the end-of-stream marker.
 func (m *messages) end() error {
 	if !m.begun {
 		return errors.New("not a hostbound stream: it has no schema")
@@ -172,7 +172,7 @@ func (m *messages) end() error {
 	}
 }
 
-// failed turns the error of a read into one that says where.
+// failed adds the place in the stream to a read error.
 func (m *messages) failed(err error) error {
 	switch {
 	case err != io.EOF && err != io.ErrUnexpectedEOF:
@@ -183,8 +183,8 @@ func (m *messages) failed(err error) error {
 	return fmt.Errorf("%w after %s", ErrCut, rows(m.rows))
 }
 
-// read reads n bytes into the memory of buf, or into more as they arrive: a
-// length alone makes nobody allocate.
+// read reads n bytes into buf, which grows as bytes arrive: a length alone must not
+// make it allocate.
 func (m *messages) read(buf []byte, n int64) ([]byte, error) {
 	const step = 1 << 20
 	buf = buf[:0]
@@ -202,8 +202,7 @@ func (m *messages) read(buf []byte, n int64) ([]byte, error) {
 	return buf, nil
 }
 
-// metadata checks the metadata of the message and returns the length of its
-// body.
+// metadata checks the metadata of the message and returns the length of its body.
 func (m *messages) metadata() (body int64, err error) {
 	defer func() {
 		switch p := recover(); {
@@ -251,18 +250,18 @@ func (m *messages) metadata() (body int64, err error) {
 	return body, err
 }
 
-// damaged is the error of metadata that do not hold together. Nothing that they say is
-// quoted: it may be anything.
+// damaged returns the error for inconsistent metadata. It quotes nothing from them,
+// since they may be anything.
 func (m *messages) damaged() error {
 	return fmt.Errorf("damaged stream after %s: bad metadata", rows(m.rows))
 }
 
-// maxDepth is how deep types may nest, as in Arrow's own reader.
+// maxDepth is how deep types may nest, the same as in Arrow's own reader.
 const maxDepth = 64
 
-// checkFields makes sure that every vector and text in the descriptions of
-// fields lies in the buffer. It returns how many arrays of views a batch of them has, and
-// notes that of their dictionaries.
+// checkFields checks that every vector and string in descriptions of fields is in the
+// buffer. It returns the number of view arrays in a batch of the fields, and records
+// those of their dictionaries.
 func (m *messages) checkFields(fields []flatTable, depth int) (views int, err error) {
 	if depth > maxDepth {
 		return 0, errors.New("columns nested too deep")
@@ -292,14 +291,14 @@ func (m *messages) checkFields(fields []flatTable, depth int) (views int, err er
 	return views, nil
 }
 
-// Types of fields, as schemas number them.
+// Types of fields, by their numbers in schemas.
 const (
 	unionType      = 14
 	binaryViewType = 23
 	textViewType   = binaryViewType + 1
 )
 
-// checkPairs does so for the custom metadata in field n of t.
+// checkPairs does the same for the custom metadata in field n of t.
 func (m *messages) checkPairs(t flatTable, n int) {
 	for _, pair := range t.tables(n) {
 		pair.vector(0, 1)
@@ -307,19 +306,19 @@ func (m *messages) checkPairs(t flatTable, n int) {
 	}
 }
 
-// record reads the description of a record batch, whose body has so many bytes. After it
-// every buffer lies in the body; that they are long enough for the rows, their columns
-// check. A batch cannot have more rows than its body has bits, whatever it claims: every
-// column of events and tables takes a bit a row at least. It has to say of how many buffers
-// each of so many arrays of views consists: Arrow's reader takes what follows for that
-// where it does not, and memory for as many.
+// record reads the description of a record batch whose body has body bytes, and checks
+// that every buffer is in the body; columns check that buffers are long enough for
+// their rows. A batch cannot have more rows than its body has bits, since every column
+// of events and tables takes at least a bit per row. It must state the number of
+// buffers for each of views view arrays: without that, Arrow's reader would take what
+// follows for the number and allocate it.
 func (m *messages) record(t flatTable, body int64, views int) error {
 	msg, f := &m.msg, &m.flat
 	if _, ok := t.table(3); ok {
 		return &event.Error{Msg: "compressed record batches are not supported", Advice: "write the stream uncompressed"}
 	}
 	msg.rows = t.i64(0)
-	ok := msg.rows >= 0 && msg.rows <= 8*body // a bit a row at least
+	ok := msg.rows >= 0 && msg.rows <= 8*body // at least a bit per row
 	start, count := t.vector(1, 16)
 	msg.nodes = msg.nodes[:0]
 	for p := start; p < start+16*count; p += 16 {
@@ -347,7 +346,7 @@ func (m *messages) record(t flatTable, body int64, views int) error {
 	return nil
 }
 
-// rows is a number of rows as text.
+// rows returns a number of rows as text.
 func rows(n int64) string {
 	if n == 1 {
 		return "1 row"
@@ -355,8 +354,8 @@ func rows(n int64) string {
 	return fmt.Sprintf("%d rows", n)
 }
 
-// notArrow says what an input is that is not an Arrow stream, by its first
-// bytes.
+// notArrow returns an error that says what an input other than an Arrow stream is, by
+// its first bytes.
 func notArrow(head []byte) error {
 	const msg = "not an Arrow IPC stream: "
 	const advice = "gaps, verdict and diff print reports and end a pipe; filters read what nsys2arrow, isolate, phase and metrics write"

@@ -10,8 +10,8 @@ import (
 
 var errOffsets = errors.New("damaged stream: the offsets of a nested column lie outside of it")
 
-// checkNested checks the offsets of lists, at any depth of an array: Arrow's
-// library does not, and takes as much memory as they claim to span.
+// checkNested checks the offsets of lists at any depth of an array. Arrow's library
+// does not, and allocates as much memory as they claim to span.
 func checkNested(arr arrow.Array) error {
 	switch a := arr.(type) {
 	case *array.List:
@@ -42,7 +42,7 @@ func checkNested(arr arrow.Array) error {
 	return nil
 }
 
-// checkList checks the offsets of n lists, the first of which is number first.
+// checkList checks the offsets of n lists, beginning with list first.
 func checkList[T int32 | int64](n int, offsets []T, first int, values arrow.Array) error {
 	if n == 0 {
 		return checkNested(values)

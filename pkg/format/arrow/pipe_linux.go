@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeSize is the capacity that pipes are given: with the usual 64 KiB a batch
-// takes a dozen turns of writer and reader. It is the most that Linux grants
-// anybody by default.
+// pipeSize is the capacity that pipes are given. With the default of 64 KiB writer and
+// reader alternate a dozen times per batch. It is the most that Linux allows by
+// default.
 const pipeSize = 1 << 20
 
-// widenPipe gives a pipe more room. It is no error where that cannot be.
+// widenPipe enlarges a pipe. It ignores errors, and anything that is not a pipe.
 func widenPipe(pipe any) {
 	f, ok := pipe.(*os.File)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Columns that are not ours go to other formats, and come from them, as
+// Columns that this program does not know are exchanged with other formats as
 // event.Plain.
 
 // plainTypes are the Arrow types of plain columns.
@@ -25,8 +25,8 @@ var plainTypes = [...]arrow.DataType{
 	event.PlainFloat: arrow.PrimitiveTypes.Float64,
 }
 
-// plainType returns what a column of type t is as a plain one. Strings hold all
-// that a uint64 can be, and an int64 does not.
+// plainType returns the plain type for a column of type t. A uint64 becomes text, as an
+// int64 may not hold it.
 func plainType(t arrow.DataType) event.PlainType {
 	switch id := t.ID(); {
 	case arrow.IsInteger(id) && id != arrow.UINT64:
@@ -37,9 +37,8 @@ func plainType(t arrow.DataType) event.PlainType {
 	return event.PlainText
 }
 
-// PlainFields describes the columns as plain ones. Where several have one name,
-// which Arrow allows and other formats do not, those after the first get a
-// number.
+// PlainFields describes the columns as plain ones. Arrow allows several columns with
+// the same name, other formats do not: those after the first get a number.
 func (f *foreign) PlainFields() event.PlainFields {
 	fields := make(event.PlainFields, len(f.fields))
 	taken := make(map[string]bool, len(fields))
@@ -60,8 +59,8 @@ func (f *foreign) PlainFields() event.PlainFields {
 	return fields
 }
 
-// foreignOf returns what of a header is not ours, with plain columns where it
-// comes from another format.
+// foreignOf returns the unknown fields of a header, as plain columns if it comes from
+// another format.
 func foreignOf(h *event.Header) (fields []arrow.Field) {
 	if f, ok := h.Foreign.(*foreign); ok {
 		return f.fields
@@ -75,15 +74,15 @@ func foreignOf(h *event.Header) (fields []arrow.Field) {
 	return fields
 }
 
-// Plain is event.Foreign's: it shares no memory with the column. What a damaged array
-// holds is null.
+// Plain implements event.Foreign. The result shares no memory with the column. Values
+// of damaged arrays are null.
 func (c *column) Plain() *event.Plain {
 	p, _ := c.plain()
 	return p
 }
 
-// plain is Plain, and reports whether an array is damaged. Strings that do not fit
-// into maxBody bytes with those before them count as that.
+// plain is Plain with an error if an array is damaged. Strings that exceed maxBody
+// bytes in total count as damage.
 func (c *column) plain() (p *event.Plain, err error) {
 	p = &event.Plain{Type: plainType(c.typ)}
 	switch p.Type {
@@ -100,8 +99,8 @@ func (c *column) plain() (p *event.Plain, err error) {
 	return p, err
 }
 
-// numbers returns the values of a column, 0 for nulls. appendTo appends those
-// of a part that is not nil. The error is the first that an array has.
+// numbers returns the values of a column, 0 for nulls. appendTo appends the values of a
+// part whose array is not nil. The error is the first one of an array.
 func numbers(c *column, appendTo func(values []int64, p part) []int64) (values []int64, valid event.Bitmap, err error) {
 	values = make([]int64, 0, c.n)
 	valid = make(event.Bitmap, (c.n+7)/8)
@@ -124,8 +123,8 @@ func numbers(c *column, appendTo func(values []int64, p part) []int64) (values [
 	return values, valid, err
 }
 
-// formatted returns the values of a column as strings, "" for nulls, up to limit
-// bytes. The error is the first that an array has.
+// formatted returns the values of a column as strings, "" for nulls, up to limit bytes
+// in total. The error is the first one of an array.
 func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, err error) {
 	values = event.Strings{Offsets: make([]int32, 1, c.n+1)}
 	valid = make(event.Bitmap, (c.n+7)/8)
@@ -145,8 +144,8 @@ func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, 
 	return values, valid, err
 }
 
-// valueOf returns value i of an array, as a string where that is wanted, and whether it is there,
-// which it is not in a damaged array.
+// valueOf returns value i of an array, as a string if wanted, and false if it is null
+// or the array is damaged.
 func valueOf(arr arrow.Array, i int, wanted bool) (text string, ok bool, damaged error) {
 	defer caught(&damaged)
 	if missing(arr, i) {
@@ -158,8 +157,7 @@ func valueOf(arr arrow.Array, i int, wanted bool) (text string, ok bool, damaged
 	return text, true, nil
 }
 
-// missing reports whether value i of an array is null, also where that stands in
-// another array below it.
+// missing reports whether value i of an array is null, also if a child array says so.
 func missing(arr arrow.Array, i int) bool {
 	if arr == nil || arr.IsNull(i) {
 		return true
@@ -177,7 +175,7 @@ func missing(arr arrow.Array, i int) bool {
 	return false
 }
 
-// appendInts appends the values of a part of whole numbers.
+// appendInts appends the values of a part of an integer array.
 func appendInts(values []int64, p part) []int64 {
 	switch a := p.arr.(type) {
 	case *array.Int8:
@@ -198,7 +196,8 @@ func appendInts(values []int64, p part) []int64 {
 	panic(fmt.Sprintf("BUG: %s is no type of whole numbers", p.arr.DataType()))
 }
 
-// appendFloats appends the bits of a part of floating point numbers, each as one of 64 bits.
+// appendFloats appends the values of a part of a floating point array, as bits of a
+// float64.
 func appendFloats(values []int64, p part) []int64 {
 	var of func(i int) float64
 	switch a := p.arr.(type) {
@@ -215,7 +214,7 @@ func appendFloats(values []int64, p part) []int64 {
 	return values
 }
 
-// widen appends whole numbers as such of 64 bits.
+// widen appends integers as int64.
 func widen[S integer](values []int64, src []S) []int64 {
 	for _, v := range src {
 		values = append(values, int64(v))
@@ -223,7 +222,7 @@ func widen[S integer](values []int64, src []S) []int64 {
 	return values
 }
 
-// plainArray returns the first n rows of a plain column as an array over its
+// plainArray returns the first n rows of a plain column as an array, sharing its
 // memory.
 func plainArray(p *event.Plain, n int) arrow.Array {
 	var cleared event.Bitmap
@@ -240,8 +239,8 @@ func plainArray(p *event.Plain, n int) arrow.Array {
 	return array.MakeFromData(array.NewData(plainTypes[p.Type], n, buffers, nil, nulls, 0))
 }
 
-// validStrings returns n strings as UTF-8, which utf8 columns have to be: col itself
-// where they are that.
+// validStrings returns n strings as valid UTF-8, which utf8 columns require: col itself
+// if it is valid.
 func validStrings(col *event.Strings, n int) *event.Strings {
 	i := 0
 	for i < n && utf8.Valid(col.Get(i)) {

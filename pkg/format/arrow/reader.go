@@ -10,15 +10,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Reader reads a stream of events; it is an event.Source. It owns the memory of
-// the batches that it returns: each is valid until the following call of Next.
-// Values of rows that are null may be anything.
+// Reader reads a stream of events; it is an event.Source. It owns the memory of its
+// batches: each is valid until the next call of Next. Values of null rows are
+// undefined.
 type Reader struct {
 	in     *messages
 	msg    *message
 	header *event.Header
 	fields []field
-	cols   []event.Col // of the fields
+	cols   []event.Col // of the fields, event.NumCols for unknown ones
 
 	enums   [event.NumCols]*enum
 	names   coded
@@ -28,18 +28,18 @@ type Reader struct {
 	}
 
 	ahead    []*message // read when the stream was opened
-	aheadErr error      // what came after them
+	aheadErr error      // the error after them
 
-	others *others // the foreign columns, nil where there are none
+	others *others // the unknown columns, nil if there are none
 
 	batch event.Batch
-	rest  *event.Batch // what is left of a batch above event.MaxBatchRows
-	err   error        // that every further call returns
+	rest  *event.Batch // rest of a batch with more than event.MaxBatchRows rows
+	err   error        // returned by every further call
 }
 
 var _ event.Source = (*Reader)(nil)
 
-// newEventReader reads on after the schema of a stream of events, up to the first
+// newEventReader continues after the schema of a stream of events, up to the first
 // record batch (lookAhead).
 func newEventReader(m *messages, head *head) (*Reader, error) {
 	h, err := event.ParseMetadata(head.meta)
@@ -64,13 +64,13 @@ func newEventReader(m *messages, head *head) (*Reader, error) {
 		return int32(len(h.Stacks) - 1)
 	}
 	r.lookAhead()
-	r.enums[event.ColStack].grow = nil // the header has gone out
+	r.enums[event.ColStack].grow = nil // the header is final
 	r.batch.Columns = have
 	r.findForeign(head)
 	return r, nil
 }
 
-// findForeign prepares the reading of the columns that are not ours.
+// findForeign prepares reading the unknown columns.
 func (r *Reader) findForeign(head *head) {
 	f := new(foreign)
 	var at []int
@@ -87,8 +87,8 @@ func (r *Reader) findForeign(head *head) {
 	}
 }
 
-// caught turns a panic over what an input holds into an error. Our own
-// mistakes, which say BUG, pass.
+// caught turns a panic due to an input into an error. Our own mistakes, whose text
+// begins with BUG, keep panicking.
 func caught(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -105,16 +105,16 @@ func caught(err *error) {
 	}
 }
 
-// Header returns what goes ahead of the rows.
+// Header returns the header of the rows.
 func (r *Reader) Header() *event.Header { return r.header }
 
-// Warnings are those that the stream ends with: what the filters that it went
-// through warned of. They are known when Next has returned io.EOF.
+// Warnings returns the warnings at the end of the stream, those of the filters that
+// wrote it. They are known once Next has returned io.EOF.
 func (r *Reader) Warnings() []string { return r.in.warnings }
 
-// Next returns the next batch, of 1 to event.MaxBatchRows rows, or io.EOF
-// after the last one, if and only if the stream came to its proper end.
-// After an error it returns that error again.
+// Next returns the next batch, of 1 to event.MaxBatchRows rows. It returns io.EOF after
+// the last one if and only if the stream ended properly. After an error it returns the
+// same error again.
 func (r *Reader) Next() (*event.Batch, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -156,7 +156,7 @@ func (r *Reader) read() (b *event.Batch, err error) {
 	}
 }
 
-// step takes the next message, read ahead or not.
+// step returns the next message, whether read ahead or not.
 func (r *Reader) step() (msg *message, err error) {
 	switch {
 	case len(r.ahead) > 0:
@@ -170,7 +170,7 @@ func (r *Reader) step() (msg *message, err error) {
 	return msg, err
 }
 
-// next reads one message and adopts dictionaries of ours.
+// next reads a message and defines dictionaries of known columns.
 func (r *Reader) next() (*message, error) {
 	msg, err := r.in.next()
 	switch {
@@ -183,9 +183,9 @@ func (r *Reader) next() (*message, error) {
 	return msg, err
 }
 
-// lookAhead reads the messages up to the first record batch, as the dictionaries
-// before it have the kinds and classes that nobody here knows, and the stacks:
-// whoever writes the rows on has to know them before the first.
+// lookAhead reads the messages up to the first record batch. The dictionaries before it
+// have unknown kinds and classes, and the stacks: a program that passes rows on must
+// know them before the first row.
 func (r *Reader) lookAhead() {
 	for {
 		msg, err := r.next()
@@ -199,9 +199,9 @@ func (r *Reader) lookAhead() {
 	}
 }
 
-// define gives the values of a dictionary to the columns that use it. One that comes again
-// replaces the values, or as a delta adds to them: rows before it keep their codes, which
-// are ours.
+// define passes the values of a dictionary to the columns that use it. A repeated
+// dictionary replaces the values, or adds to them as a delta; earlier rows keep their
+// codes, which are ours.
 func (r *Reader) define(msg *message) error {
 	for i, c := range r.cols {
 		d, ok := r.fields[i].Type.(*arrow.DictionaryType)
@@ -221,7 +221,7 @@ func (r *Reader) define(msg *message) error {
 	return nil
 }
 
-// decode makes the record batch in msg the batch.
+// decode decodes the record batch in msg.
 func (r *Reader) decode() error {
 	cur := &cursor{msg: r.msg, rows: int(r.msg.rows)}
 	r.batch.Len = cur.rows
@@ -243,7 +243,7 @@ func (r *Reader) decode() error {
 	return checkSpans(r.batch.Start.Values, r.batch.End.Values)
 }
 
-// column takes column c from the batch.
+// column reads column c of the batch.
 func (r *Reader) column(cur *cursor, c event.Col, t arrow.DataType) (err error) {
 	var valid event.Bitmap
 	switch col := r.batch.Column(c).(type) {
@@ -270,7 +270,7 @@ func (r *Reader) column(cur *cursor, c event.Col, t arrow.DataType) (err error) 
 	return err
 }
 
-// checkSpans makes sure that no row ends before it starts.
+// checkSpans returns an error if a row ends before it starts.
 func checkSpans(start, end []int64) error {
 	end = end[:len(start)]
 	ok := true

@@ -17,12 +17,12 @@ import (
 // field is a column of a stream as its schema describes it.
 type field struct {
 	arrow.Field
-	dictionary int64 // the id of its dictionary, where the type is one
+	dictionary int64 // id of its dictionary, if it has one
 }
 
-// head is the beginning of a stream: its schema, and Arrow's own reader after
-// it for who needs that. The schema is Arrow's to read: it can be of any types, and its
-// vectors and strings were checked (checkFields).
+// head is the beginning of a stream: its schema, and Arrow's own reader for what
+// follows, if needed. Arrow parses the schema, which may have any types; its vectors
+// and strings were checked before (checkFields).
 type head struct {
 	fields []field
 	meta   map[string]string
@@ -59,14 +59,14 @@ func readHead(m *messages) (*head, error) {
 	return h, nil
 }
 
-// feed gives messages that were read and checked to Arrow's own reader.
+// feed passes messages that were checked to Arrow's own reader.
 type feed struct {
 	first *message // the schema, until it is read
 	next  func() (*message, error)
 	err   error // of next
 }
 
-// Message is ipc.MessageReader's.
+// Message implements ipc.MessageReader.
 func (f *feed) Message() (*ipc.Message, error) {
 	msg := f.first
 	f.first = nil
@@ -78,20 +78,20 @@ func (f *feed) Message() (*ipc.Message, error) {
 	return ipc.NewMessage(memory.NewBufferBytes(msg.meta), memory.NewBufferBytes(msg.body)), nil
 }
 
-// Retain is ipc.MessageReader's: the memory is Go's.
+// Retain implements ipc.MessageReader. It does nothing: the memory is Go's.
 func (f *feed) Retain() {}
 
-// Release is ipc.MessageReader's.
+// Release implements ipc.MessageReader.
 func (f *feed) Release() {}
 
-// encodeHeader returns the schema's metadata.
+// encodeHeader returns the metadata of a schema.
 func encodeHeader(h *event.Header) arrow.Metadata {
 	valid := *h
 	valid.Domains = validUTF8(h.Domains) // as in their dictionary
 	return sortedMetadata(valid.Metadata())
 }
 
-// validUTF8 returns strings as UTF-8, which Arrow and JSON demand.
+// validUTF8 returns strings as valid UTF-8, which Arrow and JSON require.
 func validUTF8(all []string) []string {
 	valid := make([]string, len(all))
 	for i, t := range all {
@@ -100,7 +100,7 @@ func validUTF8(all []string) []string {
 	return valid
 }
 
-// sortedMetadata is metadata in the order of its keys: equal input, equal bytes.
+// sortedMetadata returns metadata sorted by key, so that equal input gives equal bytes.
 func sortedMetadata(meta map[string]string) arrow.Metadata {
 	keys := slices.Sorted(maps.Keys(meta))
 	values := make([]string, len(keys))
@@ -110,8 +110,7 @@ func sortedMetadata(meta map[string]string) arrow.Metadata {
 	return arrow.NewMetadata(keys, values)
 }
 
-// columns says which of the fields are which columns, event.NumCols for those
-// that are not ours.
+// columns returns the column of each field, event.NumCols for unknown ones.
 func columns(fields []field) ([]event.Col, event.Set, error) {
 	byName := make(map[string]event.Col, event.NumCols)
 	for c, f := range event.Fields {
@@ -137,7 +136,7 @@ func columns(fields []field) ([]event.Col, event.Set, error) {
 	return cols, have, complete(have)
 }
 
-// complete reports whether the columns of each stage are all there or all not.
+// complete returns an error unless each stage's columns are all present or all absent.
 func complete(have event.Set) error {
 	for _, group := range []event.Set{event.BaseCols, event.StepCols, event.PhaseCols} {
 		if have&group == 0 && group != event.BaseCols {
@@ -156,7 +155,7 @@ func complete(have event.Set) error {
 	return nil
 }
 
-// checkType reports whether a column of ours can be read from type t.
+// checkType returns an error if column c cannot be read from type t.
 func checkType(c event.Col, t arrow.DataType) error {
 	ok := false
 	switch event.Fields[c].Type {
@@ -167,7 +166,7 @@ func checkType(c event.Col, t arrow.DataType) error {
 		if d, is := t.(*arrow.DictionaryType); is {
 			value, ok = d.ValueType, arrow.IsInteger(d.IndexType.ID())
 		} else {
-			ok = c != event.ColStack // whose values have to be known before the first row
+			ok = c != event.ColStack // its values must be known before the first row
 		}
 		ok = ok && (value.ID() == arrow.STRING || value.ID() == arrow.LARGE_STRING)
 	}
@@ -177,7 +176,7 @@ func checkType(c event.Col, t arrow.DataType) error {
 	return nil
 }
 
-// arrowType returns how a column of ours is written.
+// arrowType returns the type that column c is written as.
 func arrowType(c event.Col) arrow.DataType {
 	switch event.Fields[c].Type {
 	case event.Int32:

@@ -17,11 +17,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The seal is the last message of a stream: a record batch without rows, with a
-// pair of custom metadata, sealKey and sealKind, and at the end of its body, which
-// no buffer refers to, sealMark and 16 hex digits: a hash of all bytes before it
-// and of itself, with noSeal for the digits. Other readers look at neither. It is
-// marked twice so that no flipped bit makes a seal something else.
+// The seal is the last message of a stream: a record batch without rows. It has a pair
+// of custom metadata, sealKey and sealKind. At the end of its body, where no buffer
+// refers to, it has sealMark and 16 hex digits: a hash of all bytes before it and of
+// itself, with noSeal in place of the digits. Other readers ignore both. It is marked
+// twice, so that no flipped bit turns a seal into something else.
 const (
 	sealKey  = "hostbound.seal"
 	sealKind = "xxh3"
@@ -29,13 +29,13 @@ const (
 	noSeal   = "0000000000000000"
 )
 
-// A stream is hashed message by message, each piece with the hash so far as its
-// seed: the prefix and the metadata of a message together, then each of its
-// buffers. (One call for a buffer takes two thirds of what a running hash takes.)
-// What lies between buffers has to be zero.
+// A stream is hashed message by message, each piece seeded with the hash so far: first
+// the prefix and the metadata of a message together, then each of its buffers. (One
+// call per buffer takes two thirds of the time of a running hash.) Bytes between
+// buffers must be zero.
 type digest struct {
 	sum uint64
-	pad bool // something between buffers was not zero
+	pad bool // a byte between buffers was not zero
 	buf []byte
 }
 
@@ -45,14 +45,14 @@ func (d *digest) head(prefix, meta []byte) {
 	d.block(d.buf)
 }
 
-// block adds bytes that are hashed in one call, on on both ends in the same way.
+// block adds bytes that reader and writer both hash in one call.
 func (d *digest) block(b []byte) { d.sum = xxh3.HashSeed(b, d.sum) }
 
 // body adds the buffers in the body of a message.
 func (d *digest) body(msg *message) {
 	at := int64(0)
 	for _, s := range msg.buffers {
-		if s.offset < at { // no writer has them so
+		if s.offset < at { // no writer has such buffers
 			d.pad = true
 			return
 		}
@@ -65,39 +65,38 @@ func (d *digest) body(msg *message) {
 	d.padding(msg.body[at:])
 }
 
-// padding notes whether bytes that are to be zero are.
+// padding checks that bytes are zero.
 func (d *digest) padding(b []byte) {
 	for _, v := range b {
 		d.pad = d.pad || v != 0
 	}
 }
 
-// sink is what an Arrow writer writes a stream to, message by message: it hashes
-// what passes, and makes the last record batch the seal.
+// sink is the output of an Arrow writer. It hashes each message, and turns the last
+// record batch into the seal.
 type sink struct {
 	out    *bufio.Writer
 	digest digest
-	hold   bool   // the next messages are not written: the last of them becomes the seal
-	meta   []byte // of the message that came last, padded to a multiple of 8 bytes
-	body   []byte // of that, while hold is set
+	hold   bool   // messages are held back, the last of them becomes the seal
+	meta   []byte // of the last message, padded to a multiple of 8 bytes
+	body   []byte // of the last message, if hold is set
 
-	at int64 // bytes of the body under way that were written
+	at int64 // bytes of the current body written so far
 }
 
-// newOutput returns a sink. Arrow writes each buffer and each padding on its own, and
-// every write to a pipe wakes the reader; but columns should not be copied on their
-// way. A small bufio.Writer after the sink does both: what is larger than it goes past
-// it. (Measured: writev is no faster for batches of event.BatchRows rows, and slower
-// for small ones.)
+// newOutput returns a sink to w. Arrow writes each buffer and each padding separately,
+// and every write to a pipe wakes the reader; but columns should not be copied. A small
+// bufio.Writer behind the sink serves both: larger writes bypass it. (Measured: writev
+// is no faster for batches of event.BatchRows rows, and slower for small ones.)
 func newOutput(w io.Writer) *sink {
 	widenPipe(w)
 	return &sink{out: bufio.NewWriterSize(w, 16<<10)}
 }
 
-// Start is ipc.PayloadWriter's.
+// Start implements ipc.PayloadWriter.
 func (s *sink) Start() error { return nil }
 
-// WritePayload is ipc.PayloadWriter's: it writes a message.
+// WritePayload implements ipc.PayloadWriter: it writes a message.
 func (s *sink) WritePayload(p ipc.Payload) error {
 	meta := p.Meta()
 	defer meta.Release()
@@ -117,8 +116,8 @@ func (s *sink) WritePayload(p ipc.Payload) error {
 	return p.SerializeBody(s)
 }
 
-// cause is the error of the output in what Arrow makes of it, which speaks of messages
-// and bodies where the disk is full.
+// cause returns the output's own error if Arrow wrapped one: Arrow reports messages and
+// bodies when the disk is full.
 func cause(err error) error {
 	var file *fs.PathError
 	if errors.As(err, &file) {
@@ -141,14 +140,14 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
-// Close is ipc.PayloadWriter's: it ends the stream with the seal and the end-of-stream
-// marker.
+// Close implements ipc.PayloadWriter. It writes the end-of-stream marker; finish has
+// written the seal.
 func (s *sink) Close() error {
 	_, err := s.out.Write(prefix(0))
 	return errors.Join(err, s.out.Flush())
 }
 
-// prefix is what stands before metadata of size bytes, and with 0 the end-of-stream
+// prefix returns what precedes metadata of size bytes, or for 0 the end-of-stream
 // marker.
 func prefix(size int) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{0xff, 0xff, 0xff, 0xff}, uint32(size))
@@ -157,15 +156,15 @@ func prefix(size int) []byte {
 // pad appends zeros up to a multiple of 8 bytes.
 func pad(b []byte) []byte { return append(b, make([]byte, -len(b)&7)...) }
 
-// finish seals and ends the stream of stream, whose sink s is. empty is a record
-// batch without rows; begun says that the schema and the dictionaries are written.
+// finish seals and ends stream, whose sink is s. empty is a record batch without rows;
+// begun says that the schema and the dictionaries were written.
 func (s *sink) finish(stream *ipc.Writer, begun bool, warnings []string, empty arrow.Record) error {
 	if !begun {
 		if err := stream.Write(empty); err != nil {
 			return err
 		}
 	}
-	s.hold = true // ahead of it dictionaries of columns that are not ours may come, which no row needs
+	s.hold = true // dictionaries of unknown columns may precede the batch; no row needs them
 	if err := stream.Write(empty); err != nil {
 		return err
 	}
@@ -175,7 +174,7 @@ func (s *sink) finish(stream *ipc.Writer, begun bool, warnings []string, empty a
 	return stream.Close()
 }
 
-// seal makes the record batch without rows that is held the seal.
+// seal turns the record batch without rows that is held back into the seal.
 func (s *sink) seal(warnings []string) []byte {
 	m := messages{limit: maxBody}
 	m.msg.meta = s.meta
@@ -190,11 +189,11 @@ func (s *sink) seal(warnings []string) []byte {
 	return seal
 }
 
-// hex16 is a hash in as many digits as noSeal has.
+// hex16 returns a hash as hex digits, as many as noSeal has.
 func hex16(v uint64) string { return fmt.Sprintf("%016x", v) }
 
-// sealMeta returns the metadata of a seal, a flatbuffer as Arrow's Message.fbs
-// has it, of a multiple of 8 bytes.
+// sealMeta returns the metadata of a seal: a flatbuffer as defined by Arrow's
+// Message.fbs, padded to a multiple of 8 bytes.
 func sealMeta(msg *message, body int64, warnings []string) []byte {
 	b := flatbuffers.NewBuilder(1024)
 	pairs := []flatbuffers.UOffsetT{pair(b, sealKey, sealKind)}
@@ -238,7 +237,7 @@ func sealMeta(msg *message, body int64, warnings []string) []byte {
 
 const metadataV5 = 4
 
-// pair is a key and a value as the format has them.
+// pair returns a KeyValue of Arrow's format.
 func pair(b *flatbuffers.Builder, key, value string) flatbuffers.UOffsetT {
 	k, v := b.CreateString(key), b.CreateString(value)
 	b.StartObject(2)
@@ -247,7 +246,7 @@ func pair(b *flatbuffers.Builder, key, value string) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-// findSeal looks in the custom metadata of a message for what a seal has there.
+// findSeal looks for the pairs of a seal in the custom metadata of a message.
 func (m *messages) findSeal(root flatTable) {
 	msg := &m.msg
 	msg.seal, msg.warnings = false, nil
@@ -263,7 +262,7 @@ func (m *messages) findSeal(root flatTable) {
 	}
 }
 
-// checkSeal checks the seal that was read, whose prefix is head.
+// checkSeal verifies the seal that was read, whose prefix is head.
 func (m *messages) checkSeal(head []byte) error {
 	msg := &m.msg
 	at := len(msg.body) - len(noSeal)

@@ -23,8 +23,8 @@ var tableTypes = [...]arrow.DataType{
 	table.Bool:  arrow.FixedWidthTypes.Boolean,
 }
 
-// WriteTable writes t as a stream, with its end-of-stream marker if and only
-// if it returns nil.
+// WriteTable writes t as a stream. It writes the end-of-stream marker if and only if it
+// returns nil.
 func WriteTable(w io.Writer, t *table.Table) error {
 	meta := maps.Clone(t.Meta)
 	if meta == nil {
@@ -61,7 +61,7 @@ func tableRecord(schema *arrow.Schema, t *table.Table, from int) arrow.Record {
 	return array.NewRecord(schema, arrays, int64(to-from))
 }
 
-// boolArray returns truth values, which a table has as numbers.
+// boolArray returns truth values, which a table stores as numbers.
 func boolArray(p *event.Plain) arrow.Array {
 	b := array.NewBooleanBuilder(memory.DefaultAllocator)
 	values, valid := make([]bool, len(p.Ints)), make([]bool, len(p.Ints))
@@ -72,8 +72,8 @@ func boolArray(p *event.Plain) arrow.Array {
 	return b.NewArray()
 }
 
-// Open reads what comes: a stream of events, of which it reads the header, or
-// a result table, which it reads to its checked end. The other result is nil.
+// Open reads a stream of events up to its header, or a result table up to its checked
+// end. The other result is nil.
 func Open(r io.Reader) (events *Reader, t *table.Table, err error) {
 	return open(newMessages(r))
 }
@@ -93,12 +93,12 @@ func open(m *messages) (events *Reader, t *table.Table, err error) {
 	return events, t, err
 }
 
-// maxTableBody is the limit on a batch of a result table, whose rows take more
-// memory than their bodies do.
+// maxTableBody is the most bytes of a batch of a result table, whose rows take more
+// memory than their bodies.
 const maxTableBody = 64 << 20
 
-// readTable reads all rows of a result table, of which the bytes are limited. Its
-// columns are read as those of events that are not ours are: a table is small.
+// readTable reads all rows of a result table, whose size is limited. It reads columns
+// like unknown ones of events: a table is small.
 func readTable(m *messages, head *head) (*table.Table, error) {
 	m.limit = min(m.limit, maxTableBody)
 	t, err := newTable(head)
@@ -122,7 +122,7 @@ func readTable(m *messages, head *head) (*table.Table, error) {
 	}
 }
 
-// appendRecord appends the rows of the record batch that was read.
+// appendRecord appends the rows of the current record batch.
 func appendRecord(t *table.Table, in *others) error {
 	columns, err := in.columns(nil)
 	if err != nil {
@@ -143,8 +143,8 @@ func appendRecord(t *table.Table, in *others) error {
 	return nil
 }
 
-// numbered returns a column as one that tables of type typ have. Truth values come as
-// text, and so do numbers of type uint64.
+// numbered converts a column to table type typ. Truth values and numbers of type uint64
+// arrive as text.
 func numbered(p *event.Plain, typ table.Type) (_ *event.Plain, err error) {
 	if p.Type != event.PlainText || typ == table.Text {
 		return p, nil
@@ -164,7 +164,7 @@ func numbered(p *event.Plain, typ table.Type) (_ *event.Plain, err error) {
 	return numbers, nil
 }
 
-// newTable returns the table without rows that a stream describes.
+// newTable returns the empty table that a stream describes.
 func newTable(head *head) (*table.Table, error) {
 	name, ok := head.meta[event.KeySchema]
 	if !ok {
@@ -191,7 +191,8 @@ func newTable(head *head) (*table.Table, error) {
 	return t, nil
 }
 
-// tableType returns what a column of type typ is in a table.
+// tableType returns the table type for a column of type typ, and false if there is
+// none.
 func tableType(typ arrow.DataType) (table.Type, bool) {
 	if d, ok := typ.(*arrow.DictionaryType); ok {
 		return table.Text, d.ValueType.ID() == arrow.STRING || d.ValueType.ID() == arrow.LARGE_STRING

@@ -15,15 +15,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Writer writes a stream of events. It copies no column: what it is given goes
-// out as it is.
+// Writer writes a stream of events. It copies no columns: they are written as they are.
 type Writer struct {
 	out    *sink
 	begun  bool // a record batch was written
 	ipc    *ipc.Writer
 	schema *arrow.Schema
 	cols   []event.Col
-	extra  []arrow.Field // the columns that are not ours, after ours
+	extra  []arrow.Field // unknown columns, after the known ones
 	dicts  [event.NumCols]arrow.ArrayData
 
 	nulls   event.Bitmap // zeros, for columns that a batch lacks
@@ -36,8 +35,8 @@ type Writer struct {
 	warnings []string
 }
 
-// NewWriter prepares a stream to w after header h. The schema goes out with
-// the first batch.
+// NewWriter prepares a stream with header h to w. The schema is written with the first
+// batch.
 func NewWriter(w io.Writer, h *event.Header) *Writer {
 	if err := complete(h.Columns); err != nil {
 		panic("BUG: " + err.Error())
@@ -50,7 +49,8 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 			wr.cols = append(wr.cols, c)
 			fields = append(fields, arrow.Field{Name: f.Name, Type: arrowType(c), Nullable: f.Nullable})
 			if f.Type == event.Enum {
-				// All batches share it: the Arrow writer sends one again unless it is the very same.
+				// All batches share it: the Arrow writer writes a dictionary again
+				// unless it is the same object.
 				b := array.NewStringBuilder(memory.DefaultAllocator)
 				b.AppendValues(validUTF8(h.Values(c)), nil)
 				wr.dicts[c] = b.NewArray().Data()
@@ -58,7 +58,7 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 		}
 	}
 	for _, f := range foreignOf(h) {
-		f.Nullable = true // rows of ours have none
+		f.Nullable = true // our own rows have no values in it
 		wr.extra = append(wr.extra, f)
 	}
 	wr.schema = arrow.NewSchema(append(fields, wr.extra...), &meta)
@@ -66,8 +66,8 @@ func NewWriter(w io.Writer, h *event.Header) *Writer {
 	return wr
 }
 
-// Write writes the rows of b, in record batches of at most event.MaxBatchRows.
-// It holds on to nothing of b.
+// Write writes the rows of b, in record batches of at most event.MaxBatchRows rows. It
+// does not retain b.
 func (w *Writer) Write(b *event.Batch) error {
 	if extra := b.Columns &^ w.set(); extra != 0 && b.Len > 0 {
 		panic(fmt.Sprintf("BUG: a batch with columns %b that its header lacks", extra))
@@ -84,7 +84,7 @@ func (w *Writer) Write(b *event.Batch) error {
 	return w.err
 }
 
-// set is the columns that are written.
+// set returns the columns that are written.
 func (w *Writer) set() (s event.Set) {
 	for _, c := range w.cols {
 		s |= 1 << c
@@ -92,12 +92,12 @@ func (w *Writer) set() (s event.Set) {
 	return s
 }
 
-// maxText is how many bytes of text go into one record batch: other readers
-// refuse bodies of 256 MiB.
+// maxText is the most bytes of text in one record batch: other readers refuse bodies of
+// 256 MiB.
 const maxText = 64 << 20
 
-// cutAt returns where the record batch that begins with row i ends: it has at
-// most event.MaxBatchRows rows and text bytes of names, or 8 rows.
+// cutAt returns the end of the record batch that begins with row i. It has at most
+// event.MaxBatchRows rows and text bytes of names, or 8 rows.
 func cutAt(b *event.Batch, i, text int) int {
 	j := min(b.Len, i+event.MaxBatchRows)
 	for j-i > 8 && b.Name.Size(i, j) > text {
@@ -106,11 +106,11 @@ func cutAt(b *event.Batch, i, text int) int {
 	return j
 }
 
-// Warn sets the warnings that the stream ends with, besides those of its reports.
+// Warn sets the warnings at the end of the stream, besides those of its reports.
 func (w *Writer) Warn(warnings []string) { w.warnings = warnings }
 
-// Close writes the seal and the end-of-stream marker. After an error it writes
-// nothing and returns that error: what was written stays recognisably cut.
+// Close writes the seal and the end-of-stream marker. After an error it writes nothing
+// and returns the error: the stream stays recognisably cut.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
@@ -126,7 +126,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// write writes one record batch, and has it out.
+// write writes one record batch and flushes it.
 func (w *Writer) write(b *event.Batch) error {
 	rec, err := w.record(b)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *Writer) write(b *event.Batch) error {
 	return w.out.out.Flush()
 }
 
-// record returns the rows of b as a record batch over their memory.
+// record returns the rows of b as a record batch, sharing their memory.
 func (w *Writer) record(b *event.Batch) (arrow.Record, error) {
 	arrays := make([]arrow.Array, 0, len(w.cols)+len(w.extra))
 	for _, c := range w.cols {
@@ -155,7 +155,7 @@ func (w *Writer) record(b *event.Batch) (arrow.Record, error) {
 	return array.NewRecord(w.schema, arrays, int64(b.Len)), nil
 }
 
-// foreign returns column k of those that are not ours.
+// foreign returns unknown column k of b.
 func (w *Writer) foreign(b *event.Batch, k int) (arrow.Array, error) {
 	if k >= len(b.Foreign) {
 		none := &column{typ: w.extra[k].Type}
@@ -167,7 +167,7 @@ func (w *Writer) foreign(b *event.Batch, k int) (arrow.Array, error) {
 	return plainArray(b.Foreign[k].Plain(), b.Len), nil
 }
 
-// array returns column c of b as an array over its memory.
+// array returns column c of b as an array, sharing its memory.
 func (w *Writer) array(b *event.Batch, c event.Col) arrow.Array {
 	n, t := b.Len, arrowType(c)
 	if !b.Columns.Has(c) {
@@ -211,10 +211,9 @@ func (w *Writer) missing(c event.Col, n int) arrow.Array {
 	return w.array(none, c)
 }
 
-// bitmap returns a bitmap as a buffer, nil where no row is null, and the number
-// of nulls. Bits after the last row may be anything in a batch; in a stream
-// they are zero, so that the same rows are the same bytes. What has to be
-// changed for that is copied into scratch.
+// bitmap returns a bitmap as a buffer, nil if no row is null, and the number of nulls.
+// Bits after the last row are undefined in a batch but zero in a stream, so that equal
+// rows give equal bytes. A bitmap that must be changed for that is copied into scratch.
 func bitmap(m event.Bitmap, n int, scratch *event.Bitmap) (*memory.Buffer, int) {
 	count := n - m.Count(0, n)
 	if count == 0 {
@@ -229,8 +228,8 @@ func bitmap(m event.Bitmap, n int, scratch *event.Bitmap) (*memory.Buffer, int) 
 	return memory.NewBufferBytes(m), count
 }
 
-// rebase returns the offsets, from 0 on, and the bytes of n strings. Offsets that
-// begin elsewhere are copied into scratch.
+// rebase returns the offsets, beginning with 0, and the bytes of n strings. Offsets
+// that begin elsewhere are copied into scratch.
 func rebase(col *event.Strings, n int, scratch *[]int32) ([]int32, []byte) {
 	offsets := col.Offsets[:n+1]
 	first := offsets[0]
