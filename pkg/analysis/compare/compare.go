@@ -10,23 +10,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// MatchBatch compares steps of equal numbers of requests with one another.
+// MatchBatch compares steps with equal numbers of requests with one another.
 const MatchBatch = "batch"
 
-// Options says what to compare. The zero value compares steady steps.
+// Options are the options of a comparison. The zero value compares steady steps.
 type Options struct {
-	// Phase is Steady, Context, Generation or All; "" is Steady, with
-	// MatchBatch it is All.
+	// Phase is Steady, Context, Generation or All; "" is Steady, or with MatchBatch,
+	// All.
 	Phase string
 	// Match is "" or MatchBatch.
 	Match string
-	// Sources tells what functions ranges come from; nil takes those built in.
+	// Sources maps ranges to functions; nil means the built-in table.
 	Sources *findings.Sources
 }
 
-// Compare compares two runs, or breaks one down where target is nil: it measures both sides,
-// finds evidence of what changed, and concludes. An error is an *event.Error about the temporary
-// file of a run.
+// Compare compares two runs, or breaks down baseline if target is nil. It measures both
+// sides, tests what changed, and draws a conclusion. An error is an *event.Error about
+// the temporary file of a run.
 func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	if opt.Phase == "" {
 		if opt.Phase = Steady; opt.Match == MatchBatch {
@@ -60,7 +60,7 @@ func Compare(baseline, target *Run, opt Options) (*Comparison, error) {
 	return c, nil
 }
 
-// measure takes the figures of both runs over the steps that the options say.
+// measure computes the figures of both runs over the chosen steps.
 func (c *Comparison) measure(baseline, target *Run) {
 	c.Labels[0] = baseline.Name
 	steps := baseline.phase(c.opt.Phase)
@@ -84,8 +84,8 @@ func (c *Comparison) measure(baseline, target *Run) {
 	c.Steady = Pair{c.base.pair(), c.target.pair()}
 }
 
-// match leaves of each batch as many steps on both sides as the side with fewer of them has,
-// evenly spread over its own.
+// match keeps, for each batch, as many steps on both sides as the side with fewer of
+// them has, evenly spread over its own.
 func (c *Comparison) match(a, b *choice) {
 	x, y, all := a.batches(), b.batches(), a.n+b.n
 	common := map[batch]int{}
@@ -101,7 +101,7 @@ func (c *Comparison) match(a, b *choice) {
 	}
 }
 
-// sides returns the baseline and, where there is one, the target.
+// sides returns the baseline and, if there is one, the target.
 func (c *Comparison) sides() []*side {
 	if c.target == nil {
 		return []*side{c.base}
@@ -109,13 +109,13 @@ func (c *Comparison) sides() []*side {
 	return []*side{c.base, c.target}
 }
 
-// chosen names the chosen steps, counted a number of them.
+// chosen names the chosen steps; counted names n of them.
 func (c *Comparison) chosen() string { return strings.TrimPrefix(c.opt.Phase+" steps", All+" ") }
 func (c *Comparison) counted(n int) string {
 	return report.Counted(n, strings.TrimSuffix(c.chosen(), "s"))
 }
 
-// warn adds a warning, a sentence, that stands in every report.
+// warn adds a warning, a sentence that every report shows.
 func (c *Comparison) warn(format string, args ...any) {
 	c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...))
 }

@@ -14,29 +14,30 @@ import (
 // reader draws the conclusion from the rows.
 type reader struct{ *Comparison }
 
-// finding is what the conclusion rests on.
+// finding is the basis of the conclusion.
 type finding struct {
-	wall    *Row    // mean or median: the one with evidence, else the mean
-	changed bool    // it did, beyond the noise and by more than sameShare
+	wall    *Row    // the mean, or the median if only that has evidence
+	changed bool    // it changed beyond the noise and by more than sameShare
 	sign    float64 // of the change
-	// By how much idle time and waits with a host cause, GPU work, waits for a rank with more of
-	// it, and idle time and waits without a host cause changed in that direction, us.
+	// By how much idle time and waits with a host cause, GPU work, waits for a rank with
+	// more GPU work, and idle time and waits without a host cause changed in the
+	// direction of sign, us.
 	host, work, uneven, other float64
-	balance                   stat.Difference // of host less work and uneven, in that direction; unknown where nothing changed
-	named                     []named         // what explains most of it, the most first
-	explained                 float64         // share of the change that named is
+	balance                   stat.Difference // of host less work and uneven, in that direction; unknown if nothing changed
+	named                     []named         // what explains most of the change, the largest first
+	explained                 float64         // share of the change that named explains
 	do                        string          // what to do first, "" for nothing
 }
 
 // named is a cause of idle time, a class of kernels or an operation, and its change.
 type named struct {
 	title string
-	cause string // of idle time, "" where it is none
+	cause string // of idle time, "" if it is not one
 	row   *Row
-	idle  *IdleRow // the same, of idle time; nil: it is no idle time
+	idle  *IdleRow // the same row if it is idle time, else nil
 }
 
-// conclude finds the cause, says it, and says what to do.
+// conclude finds the cause, describes it, and gives advice.
 func (c *reader) conclude() {
 	w, a := &writer{c.Comparison}, &adviser{c}
 	switch {
@@ -59,7 +60,7 @@ func (c *reader) conclude() {
 	a.handoff()
 }
 
-// find fills in the finding, the direction and the conclusion.
+// find sets the finding, the direction and the conclusion.
 func (c *reader) find() {
 	f := &c.finding
 	f.wall = c.summary(wall)
@@ -82,14 +83,14 @@ func (c *reader) find() {
 	c.name()
 }
 
-// apart reports whether the mean step changed in the other direction than the median, which has the
-// evidence: causes are of the mean, and tell nothing of such a change.
+// apart reports whether the evidence is a change of the median, and the mean changed in
+// the other direction. Causes are figures of the mean and cannot explain such a change.
 func (c *Comparison) apart() bool {
 	f := &c.finding
 	return f.changed && f.wall.Name == wallP50 && f.sign*c.summary(wall).delta() < 0
 }
 
-// delta is by how much a figure changed, us.
+// delta returns by how much a figure changed, us, 0 if unknown.
 func (c *reader) delta(name string) float64 {
 	if d := number(c.target.figures[name].Mean - c.base.figures[name].Mean); d != nil {
 		return *d
@@ -97,7 +98,7 @@ func (c *reader) delta(name string) float64 {
 	return 0
 }
 
-// direction says which way a row of the wall time went, by its interval alone.
+// direction returns the direction of the wall time, from the interval of its row alone.
 func (r *Row) direction() string {
 	if r.Unknown != "" || r.CI == nil || r.Baseline == nil {
 		return Unclear
@@ -113,8 +114,8 @@ func (r *Row) direction() string {
 	return Unclear
 }
 
-// balance compares idle time with a host cause with work, by the mean or the median as the
-// wall time is.
+// balance compares idle time and waits with a host cause with work and imbalance: by the
+// mean, or if the finding rests on the median, by that.
 func (c *reader) balance() stat.Difference {
 	a, b := c.base, c.target
 	x, y := a.figures[balanceOf], b.figures[balanceOf]
@@ -128,11 +129,11 @@ func (c *reader) balance() stat.Difference {
 	return d
 }
 
-// cause is the conclusion of a step that changed. Waits of ranks for one another with a host cause
-// are on the host's side, those for a rank with more GPU work on the GPU's.
+// cause returns the conclusion for a step that changed. Waits for other ranks with a
+// host cause count as the host's side, those for a rank with more GPU work as the GPU's.
 func (c *reader) cause() string {
 	f := &c.finding
-	gpu, waits := f.work+f.uneven, c.delta(hostHeld)-c.delta(hostIdle) // which are within steps
+	gpu, waits := f.work+f.uneven, c.delta(hostHeld)-c.delta(hostIdle) // these waits are within steps
 	switch {
 	case f.other > max(f.host, gpu), !(f.balance.Lo > 0) && !(f.balance.Hi < 0):
 		return Unclear
@@ -146,7 +147,7 @@ func (c *reader) cause() string {
 	return HostInStep
 }
 
-// name finds what explains most of the change, in its direction, among what may.
+// name selects the candidates that explain most of the change, in its direction.
 func (c *reader) name() {
 	f := &c.finding
 	if !f.changed || c.apart() {
@@ -161,18 +162,18 @@ func (c *reader) name() {
 			f.explained += by(n) / total
 		}
 	}
-	if r := c.summary(hostWork); r.Significant && c.heldByHost() && f.explained < explains { // where each operation by itself is little
+	if r := c.summary(hostWork); r.Significant && c.heldByHost() && f.explained < explains { // each operation alone is small
 		if share := f.sign * r.delta() / total; share > f.explained {
 			f.named, f.explained = []named{{title: hostWork, row: r}}, share
 		}
 	}
 }
 
-// candidates may explain the change: causes of idle time for the host, classes of kernels for the
-// GPU, both where that is unclear; operations where idle time was not divided. Hosts run ahead of
-// GPUs: idle time may come to lie in an operation that lasts no longer, because the host comes to it
-// later. Where most of it does, CUDA calls that last longer are causes, too, or else operations that
-// do.
+// candidates returns what may explain the change: causes of idle time for the host,
+// classes of kernels for the GPU, both if the conclusion is unclear. Hosts run ahead of
+// GPUs, so idle time may move into an operation that takes no longer, because the host
+// reaches it later. If most of the idle time did, CUDA calls that take longer are
+// candidates, too, and else operations that do.
 func (c *reader) candidates() (all []named) {
 	f := &c.finding
 	causes := c.Causes
@@ -180,7 +181,7 @@ func (c *reader) candidates() (all []named) {
 		causes = c.Held
 	}
 	hostLeads := c.heldByHost() || c.Conclusion == Unclear && f.host > max(f.work+f.uneven, f.other)
-	settled, moved := 0.0, []named{} // idle time that lies in what changed itself, and causes of which it does not
+	settled, moved := 0.0, []named{} // idle time in operations that changed themselves; causes in operations that did not
 	for r := range each(causes) {
 		one := named{causeTitle(r.Cause), r.Cause, &r.Row, r}
 		if r.Cause == queued && f.sign*c.delta(idleCopies) >= explains*f.sign*r.delta() {
@@ -202,7 +203,7 @@ func (c *reader) candidates() (all []named) {
 				if cause != "" {
 					one.cause = cause + r.Name
 				}
-				all = slices.DeleteFunc(all, func(n named) bool { return n.title == one.title }) // its idle time, of which most is elsewhere
+				all = slices.DeleteFunc(all, func(n named) bool { return n.title == one.title }) // its idle time, which lies mostly elsewhere
 				all, moved = append(all, one), nil
 			}
 		}
@@ -213,34 +214,35 @@ func (c *reader) candidates() (all []named) {
 		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {
-		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { // most of it not in ranges nested in it
+		add(c.Operations, causeTitle("host:%s"), "host:", func(r *Row) bool { // most of it outside nested ranges
 			return r.went(f.sign) && c.ownWork(r) && (r.Self == nil || r.Self.Delta == nil || *r.Self.Delta/r.delta() >= explains)
 		})
 	}
 	all = append(all, moved...)
 	if c.Conclusion == GPU || c.Conclusion == Unclear {
-		add(c.Classes, "%s kernels", "", func(r *Row) bool { // most of what are waits is no work
+		add(c.Classes, "%s kernels", "", func(r *Row) bool { // of collectives, the part that is waits is no work
 			return !isCollective(r.Name) || math.Abs(c.delta(waitTime)) < explains*math.Abs(r.delta())
 		})
 	}
 	return all
 }
 
-// heldByHost reports whether the conclusion is the host's.
+// heldByHost reports whether the conclusion is host overhead.
 func (c *Comparison) heldByHost() bool {
 	return c.Conclusion == HostInStep || c.Conclusion == HostInterStep
 }
 
-// went reports whether what a row takes changed in a direction beyond the noise, with what it shares with
-// all host work. One of which few independent steps cannot tell did where its interval says so: to
-// take it for unchanged would put the change down to another one.
+// went reports whether a row, including the part common to all host work, changed in a
+// direction beyond the noise, by its interval. Rows with too few independent steps
+// count, too: taking them for unchanged would blame another row.
 func (r *Row) went(sign float64) bool {
 	return r.CI != nil && (sign > 0 && r.CI[0] > 0 || sign < 0 && r.CI[1] < 0)
 }
 
-// lastsLonger reports whether an operation that idle time lies in changed itself, beyond the noise, in
-// the direction of the step and by enough for half of that idle time; one rank may be the only
-// one in which it did, and all others wait for it. What is no operation counts as changed.
+// lastsLonger reports whether the operation in which idle time lies changed itself,
+// beyond the noise, in the direction of the step, and enough for half of that idle time.
+// It compares the slowest rank: that may be the only one that changed, with all others
+// waiting for it. Causes that are no operation count as changed.
 func (c *reader) lastsLonger(cause *IdleRow) bool {
 	for r := range each(c.Operations) {
 		if "host:"+r.Name == cause.Cause {
@@ -251,24 +253,24 @@ func (c *reader) lastsLonger(cause *IdleRow) bool {
 	return true
 }
 
-// isCollective reports whether a class of kernels is one of collectives.
+// isCollective reports whether a class of kernels is collectives.
 func isCollective(class string) bool {
 	return class == event.Classes[event.Allreduce] || class == event.Classes[event.Comm]
 }
 
-// isHost reports whether the host is to blame for idle time of a cause.
+// isHost reports whether idle time of a cause is the host's responsibility.
 func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 
-// notHost are the causes that are no doing of the host.
+// notHost are the causes that are not the host's responsibility.
 var notHost = []string{"graph", queued, "tail", "imbalance", "unknown"}
 
-// ownWork reports whether an operation takes longer by what it does itself: less than half of
-// what it exposes more is waiting for the interpreter lock or collecting garbage, and less than
-// half of what it takes more can be waiting for GPUs that are busy for longer, but for waits for a
-// host.
+// ownWork reports whether an operation takes longer by its own work. Less than half of
+// the growth of its exposed time may be waiting for the interpreter lock or garbage
+// collection. And less than half of its growth may be hidden behind GPUs that are busy
+// for longer; GPUs that wait for a host in collectives do not count as busy.
 func (c *reader) ownWork(r *Row) bool {
 	exposed := *r.Exposed.Delta
-	forHosts := c.delta(hostHeld) - c.delta(hostIdle) // in collectives: busy with nothing that a host waits for
+	forHosts := c.delta(hostHeld) - c.delta(hostIdle) // in collectives: GPUs are busy, but not with work that a host waits for
 	if hidden := r.grown() - exposed; hidden > explains*r.grown() && c.delta(busyTime)-forHosts >= explains*hidden {
 		return false
 	}
@@ -284,7 +286,7 @@ func (c *reader) ownWork(r *Row) bool {
 	return own >= explains*exposed || own >= others
 }
 
-// site is the site that most of the change of a cause is at, nil where none has half of it.
+// site returns the site of at least half of the change of a cause, nil if there is none.
 func (c *reader) site(cause *IdleRow) *string {
 	for r := range each(c.Idle) {
 		if r.Cause == cause.Cause && r.Site != nil && r.delta()*cause.delta() > 0 && math.Abs(r.delta()) >= explains*math.Abs(cause.delta()) {

@@ -10,11 +10,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// adviser says what to do.
+// adviser gives advice.
 type adviser struct{ *reader }
 
-// advise says what to do: about graphs that are lost, about what threads wait for, which is the most
-// exact, and about what is named for a step that takes longer.
+// advise gives advice about lost graphs, about what threads wait for, which is most
+// specific, and if steps take longer, about the named causes.
 func (c *adviser) advise() {
 	c.adviseGraphs()
 	waits := c.adviseWhys()
@@ -30,15 +30,15 @@ func (c *adviser) advise() {
 	}
 }
 
-// interrupted reports whether an operation takes no longer in the median step: what it does in each
-// step is not what it takes longer by.
+// interrupted reports whether an operation takes no longer in the median step: then its
+// growth is not due to what it does in every step. It needs one run per side.
 func (c *adviser) interrupted(name string) bool {
 	a, b := c.base.rows[operations][name], c.target.rows[operations][name]
 	return a != nil && b != nil && len(c.base.run.repeats)+len(c.target.run.repeats) == 2 &&
 		stat.Quantile(slices.Sorted(slices.Values(b.bins)), 0.5) <= stat.Quantile(slices.Sorted(slices.Values(a.bins)), 0.5)
 }
 
-// mitigate adds a sentence on what to do about something.
+// mitigate adds a sentence of advice.
 func (c *adviser) mitigate(about, do string) {
 	c.finding.do = cmp.Or(c.finding.do, do)
 	c.Mitigations = append(c.Mitigations, about+": "+do+".")
@@ -56,8 +56,9 @@ func (c *adviser) adviseGraphs() {
 	}
 }
 
-// handoff fills the block in: the operations that take longer by their own work, and the causes of
-// idle time that grew beyond the noise, or are named for a step that takes longer, the most first.
+// handoff fills in the hand-off: operations that take longer by their own work, and
+// causes of idle time that grew beyond the noise or are named for a step that takes
+// longer, the largest first.
 func (c *adviser) handoff() {
 	h, f := &c.Handoff, cmp.Or(c.Steady.Target, c.Steady.Baseline)
 	h.TopRegressingOps, h.TopIdleCauses = []report.Operation{}, []report.IdleCause{}
@@ -80,9 +81,10 @@ func (c *adviser) handoff() {
 	}
 }
 
-// firstTarget is what to look at first: what is named first for a step that takes longer, a function
-// where the range is known to stand for one; else what happens in few steps; of one run, the
-// function that hides most idle time.
+// firstTarget returns what to look at first: if steps take longer, the first named
+// cause, as a function if its range stands for one; else an operation that grew in few
+// steps; for one run, the operation with most exposed idle time. It is nil if there is
+// none.
 func (c *adviser) firstTarget() *string {
 	function := func(name string) *string { return new(cmp.Or(c.opt.Sources.Function(name), name)) }
 	if n := c.finding.named; len(n) > 0 && c.finding.sign > 0 && (n[0].cause != "" || c.heldByHost()) {
@@ -102,7 +104,7 @@ func (c *adviser) firstTarget() *string {
 	return nil
 }
 
-// mostExposed is the operation during which GPUs are idle for longest, nil where they are in none.
+// mostExposed returns the operation with the most exposed time, nil if none has any.
 func (c *Comparison) mostExposed() (best *Row) {
 	for r := range each(c.Operations) {
 		if r.Ceiling != nil && *r.Ceiling > 0 && (best == nil || *r.Ceiling > *best.Ceiling) {

@@ -2,14 +2,15 @@ package compare
 
 import "strings"
 
-// Causes of idle time that are no work of the range they occur in, and work that was launched.
+// Causes of idle time that are not work of the range in which they occur, and the one of
+// launched work.
 const (
 	waitsForGIL = "gil"
 	collects    = "gc"
 	queued      = "queued"
 )
 
-// causeText are causes of idle time as text; host:NAME is not among them.
+// causeText describes causes of idle time; host:NAME is not among them.
 var causeText = map[string]string{
 	"launch": "launching kernels", "sync": "calls that wait for the GPU", "memop": "copies and fills",
 	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
@@ -18,7 +19,7 @@ var causeText = map[string]string{
 	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", "untraced": "host time outside of all ranges and calls",
 }
 
-// causeTitle is a cause of package idle for people.
+// causeTitle describes a cause of package idle.
 func causeTitle(cause string) string {
 	if name, ok := strings.CutPrefix(cause, "host:"); ok {
 		return "host time in " + name
@@ -29,7 +30,7 @@ func causeTitle(cause string) string {
 	return cause
 }
 
-// title is the cause as text, with the site of a call, or with why.
+// title describes the cause, with the site of a call, or with why and the lock's holder.
 func (r *IdleRow) title() string {
 	title := causeTitle(r.Cause)
 	if r.Site != nil && !strings.HasPrefix(r.Cause, "host:") {

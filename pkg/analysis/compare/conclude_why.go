@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// unite returns what either of two runs lacks.
+// unite returns what is missing in either of two runs.
 func unite(a, b []idle.Missing) []idle.Missing {
 	for _, m := range b {
 		if !slices.Contains(a, m) {
@@ -19,7 +19,7 @@ func unite(a, b []idle.Missing) []idle.Missing {
 	return a
 }
 
-// missingText is what is missing as text.
+// missingText lists what is missing.
 func missingText(missing []idle.Missing) string {
 	text := ""
 	for _, m := range missing {
@@ -28,9 +28,9 @@ func missingText(missing []idle.Missing) string {
 	return strings.TrimPrefix(text, " and ")
 }
 
-// byWhy names idle time by its cause and why the launching thread did not go on; while it
-// waits for the interpreter lock, with who holds that. Threads have other numbers in each
-// run: a holder is named by what it does.
+// byWhy names idle time by its cause and why the launching thread was stalled, and while
+// it waits for the interpreter lock, by the lock's holder. Thread numbers differ between
+// runs, so a holder is named by what it does.
 func byWhy(sites *idle.Sites, k idle.Key) string {
 	n := idleName{cause: sites.CauseName(k)}
 	if _, why := sites.Undivided(k); why != idle.None {
@@ -49,12 +49,12 @@ func byWhy(sites *idle.Sites, k idle.Key) string {
 	return n.String()
 }
 
-// ByStacks is the holder of the interpreter lock of whom nothing is known but that stacks of calls
-// wait for the lock.
+// ByStacks is the name of an unknown holder of the interpreter lock: only stack samples
+// show that a thread waits for the lock.
 const ByStacks = "somebody, by the stacks of calls"
 
-// compareWhys compares the idle time by cause and why, where that was asked for and both
-// sides have what it takes.
+// compareWhys compares the idle time by cause and why, if requested. Rows are not
+// testable unless both sides have the same records.
 func (c *tester) compareWhys() {
 	if slices.ContainsFunc(c.sides(), func(s *side) bool { return !s.run.why }) {
 		return
@@ -69,9 +69,10 @@ func (c *tester) compareWhys() {
 	}
 }
 
-// grownWhys are the rows by why for which idle time grew beyond the noise, without what is not known or
-// not on the host: the largest ones, until they explain as much of it as what is named does; and by how
-// much all rows grew. What shrank meanwhile is no part of that.
+// grownWhys returns the rows by why whose idle time grew beyond the noise, without
+// unknown ones and those not on the host: the largest, until they explain as much of the
+// growth as named causes do. grew is the growth of all rows, us; rows that shrank do not
+// reduce it.
 func (r *Rows) grownWhys() (most []*IdleRow, grew float64) {
 	for one := range each(r.IdleWhy) {
 		grew += max(0, one.delta())
@@ -85,7 +86,7 @@ func (r *Rows) grownWhys() (most []*IdleRow, grew float64) {
 	return most, grew
 }
 
-// whyTitle says what launching threads do, and where.
+// whyTitle describes what launching threads do, and where.
 func (r *IdleRow) whyTitle() string {
 	title := causeText[waitsForGIL]
 	switch {
@@ -105,8 +106,8 @@ func (r *IdleRow) whyTitle() string {
 	return title
 }
 
-// mainWhy is the why that most of the growth of idle time has, nil where there is none or the
-// conclusion is not host overhead.
+// mainWhy returns the why with most of the growth of idle time, nil if there is none or
+// the conclusion is not host overhead.
 func (c *Comparison) mainWhy() *IdleRow {
 	most, _ := c.grownWhys()
 	if !c.heldByHost() || len(most) == 0 || most[0].grown() < explains*c.summary(idleTime).delta() {
@@ -115,7 +116,7 @@ func (c *Comparison) mainWhy() *IdleRow {
 	return most[0]
 }
 
-// explainWhys says why launching threads did not go on while there is more idle time.
+// explainWhys explains why launching threads were stalled, if idle time grew.
 func (c *writer) explainWhys() {
 	most, grew := c.grownWhys()
 	for _, r := range most {
@@ -125,15 +126,15 @@ func (c *writer) explainWhys() {
 	}
 }
 
-// adviseWhys gives the advice for what threads wait, the most grown first, and returns the causes of
-// idle time in which they do not work.
+// adviseWhys gives advice on what threads wait for, the largest growth first. It returns
+// the causes of idle time during which threads do not work.
 func (c *adviser) adviseWhys() map[string]bool {
 	waits := map[string]bool{}
 	most, _ := c.grownWhys()
 	for _, r := range most {
 		t := findings.TreatmentOf(*r.Why)
 		switch about := " (" + r.whyTitle() + ") " + change(r.grown()) + " per step"; {
-		case c.summary(idleTime).delta() <= 0: // a wait has but taken the place of something else
+		case c.summary(idleTime).delta() <= 0: // a wait only replaced something else
 		case r.Holder != nil && *r.Holder == ByStacks:
 			c.mitigate("GIL_CONTENTION"+about, c.opt.Sources.Advice(waitsForGIL)+"; record with -t python-gil to see who holds it")
 			waits[r.Cause] = true
@@ -145,7 +146,7 @@ func (c *adviser) adviseWhys() map[string]bool {
 	return waits
 }
 
-// whys are the rows by why of which that applies, none where it is known of none.
+// whys returns the rows to which a why applies, nil if no why is known.
 func (r *Rows) whys() []IdleRow {
 	rows := slices.DeleteFunc(slices.Clone(r.IdleWhy), func(r IdleRow) bool { return r.Why == nil })
 	if !slices.ContainsFunc(rows, func(r IdleRow) bool { return *r.Why != idle.Unknown.String() || r.Holder != nil }) {

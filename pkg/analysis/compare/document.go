@@ -12,7 +12,7 @@ import (
 // page makes the document of a comparison.
 type page struct{ *Comparison }
 
-// Document returns the comparison for people.
+// Document returns the comparison as a document.
 func (c *Comparison) Document() *report.Document {
 	d, first := report.New(report.Textf("%s", c.headline()))
 	if c.target != nil {
@@ -38,7 +38,7 @@ func (c *Comparison) Document() *report.Document {
 	return d
 }
 
-// StepsSection is the title of the section on what a step takes.
+// StepsSection returns the title of the section about steps.
 func (c *Comparison) StepsSection() string {
 	matched := ""
 	if c.opt.Match != "" {
@@ -47,7 +47,7 @@ func (c *Comparison) StepsSection() string {
 	return fmt.Sprintf("Per step (%s steps%s)", c.opt.Phase, matched)
 }
 
-// summaryTitles are the names of the summary for people.
+// summaryTitles are the names of summary rows in documents.
 var summaryTitles = map[string]string{
 	wall: "wall", busyTime: "GPU busy", idleTime: "GPU idle", hostIdle: "idle, host causes", hostWork: "all host work", idleIn: "idle within steps", idleOut: "idle between steps", duration: "duration",
 	gap: "gap, mean", gapP50: "gap, P50", gapP90: "gap, P90", gpuTime: "GPU time",
@@ -85,7 +85,7 @@ func (c *page) steps(s *report.Section) {
 	}
 }
 
-// table adds a table of rows to a section, whose figures are of a kind. Further columns stand
+// table adds a table of rows with figures of a kind to a section. Further columns come
 // before the last one.
 func (c *page) table(s *report.Section, title, what string, kind report.Kind, more ...report.Column) *report.Table {
 	columns := []report.Column{{Title: what, Kind: report.Names}, {Title: "value", Kind: kind}}
@@ -101,7 +101,7 @@ func (c *page) table(s *report.Section, title, what string, kind report.Kind, mo
 	return t
 }
 
-// cells are the columns that all tables have, with further ones before the last.
+// cells returns the cells that all tables have, with further ones before the last.
 func (c *page) cells(r *Row, title report.Cell, more ...report.Cell) []report.Cell {
 	ends := func(ci *Interval) report.Cell {
 		if ci == nil {
@@ -120,7 +120,7 @@ func (c *page) cells(r *Row, title report.Cell, more ...report.Cell) []report.Ce
 	return append(append(cells, more...), evidenceCell(r.evidence()+r.renamed()))
 }
 
-// renamed says what a row is probably called in the baseline.
+// renamed returns the likely name of a row in the baseline, in parentheses.
 func (r *Row) renamed() string {
 	if r.Rename == "" {
 		return ""
@@ -128,14 +128,15 @@ func (r *Row) renamed() string {
 	return " (was " + r.Rename + ")"
 }
 
-// evidenceCell colours what is known of a row.
+// evidenceCell colours an evidence.
 func evidenceCell(text string) report.Cell {
 	return report.Str(text).With(map[string]report.Tone{Regression: report.Bad, Improved: report.Good}[text])
 }
 
-// evidence says whether a change is real: its status, "changed" for one that is
-// neither a regression nor an improvement, "~" where there is no evidence. An operation whose
-// interval excludes 0 without a change of its own says what moved it.
+// evidence returns the status of a row, "changed" for a significant change that is
+// neither a regression nor an improvement, "~" for none, "?" if not testable. If the
+// interval of an operation excludes 0 although it did not change net of all host work,
+// it says so.
 func (r *Row) evidence() string {
 	text := r.Evidence.text()
 	if text != "~" || r.Relative == nil || r.CI == nil || r.CI[0] <= 0 && r.CI[1] >= 0 {
@@ -144,7 +145,7 @@ func (r *Row) evidence() string {
 	return "~ as all host work"
 }
 
-// text is the evidence in a word.
+// text returns the evidence in a word.
 func (e *Evidence) text() string {
 	switch {
 	case e.P == nil, e.Unknown != "":
@@ -157,7 +158,7 @@ func (e *Evidence) text() string {
 	return "changed"
 }
 
-// rows adds the rows of a section, the largest first.
+// rows adds a table of a section's rows, in their order.
 func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 	if len(rows) == 0 {
 		return
@@ -178,7 +179,7 @@ func (c *page) rows(s *report.Section, rows []Row, ops bool) {
 	}
 }
 
-// counts shows how often a row occurs in a step.
+// counts returns the occurrences per step.
 func counts(r *Row) string {
 	digits := func(v *float64) string {
 		if v == nil {
@@ -193,7 +194,7 @@ func counts(r *Row) string {
 	return before + " -> " + now
 }
 
-// part is a part of a row: of one run its size, of two its change.
+// part returns a part of a row: for one run its size, for two its change.
 func part(p *Part) report.Cell {
 	switch {
 	case p == nil:
@@ -204,7 +205,7 @@ func part(p *Part) report.Cell {
 	return report.Opt(p.Baseline)
 }
 
-// causes adds rows of idle time. Those of less than a hundredth of it are left out.
+// causes adds a table of idle time. Rows of less than a hundredth of it are omitted.
 func (c *page) causes(s *report.Section, what string, all []IdleRow) {
 	large := func(v *float64, f *Figures) bool {
 		return v != nil && f != nil && f.Idle != nil && *v >= sameShare**f.Idle
@@ -224,7 +225,7 @@ func (c *page) causes(s *report.Section, what string, all []IdleRow) {
 	}
 }
 
-// few adds what happens in few steps.
+// few adds a table of what happens in few steps.
 func (c *page) few(s *report.Section) {
 	if len(c.Rare) == 0 {
 		return
@@ -244,7 +245,7 @@ func (c *page) few(s *report.Section) {
 	}
 }
 
-// howToRead says how sure the figures are.
+// howToRead explains the figures and their certainty.
 func (c *page) howToRead(s *report.Section) {
 	if m := c.Method; m.Duration != "" {
 		s.Say("All figures are of %s. Duration: %s. Gap: %s. Idle between steps: %s.", m.Scope, m.Duration, m.Gap, m.InterStep)

@@ -8,8 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Brief is the comparison for a program that reads little: what explains the change, then
-// the operations that changed beyond the noise.
+// Brief returns the comparison for programs: what explains the change, then the
+// operations that changed beyond the noise.
 func (c *Comparison) Brief() *report.Brief {
 	b := &report.Brief{Answer: c.headline(), Conclusion: c.Conclusion}
 	for n := range each(c.finding.named) {
@@ -36,7 +36,7 @@ func (c *Comparison) Brief() *report.Brief {
 	return b.Fit()
 }
 
-// brief is a row as an item.
+// brief returns a row as an item.
 func (r *Row) brief(title string) report.BriefItem {
 	more := map[bool]string{true: "shorter", false: "longer"}[r.delta() < 0]
 	item := report.BriefItem{

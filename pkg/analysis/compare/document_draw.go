@@ -10,9 +10,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// waterfall leads from the time of a step in the baseline, busy and idle, over what
-// changed of it to that in the target: busy time, and the causes of idle time that changed most, by
-// more than what counts as the same wall time; the last one is all others.
+// waterfall draws the change from the GPU time of a step in the baseline to that in the
+// target: busy time, then the causes of idle time that changed most, by more than counts
+// as the same wall time; the last bar is all other causes.
 func (c *page) waterfall(s *report.Section) {
 	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target
@@ -50,13 +50,13 @@ func (c *page) waterfall(s *report.Section) {
 		report.Micros(from), report.Micros(to), largest), p, t)
 }
 
-// overTime draws the wall time of each side's steps in the order of time, so that it is seen
-// whether a difference is there all the time. A side of several runs has no such order.
+// overTime draws the wall time of each side's steps over time, to show if a difference
+// persists throughout. A side of several runs has no such order and is not drawn.
 func (c *page) overTime(s *report.Section) {
 	p := &figure.Lines{First: "start of the run", End: "end"}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "part of the run", Right: true}}}
 	parts := maxParts
-	var bins [][][]float64 // of each side, those with steps
+	var bins [][][]float64 // by side: bins with steps
 	for _, one := range c.sides() {
 		if one.samples.runs > 1 {
 			return

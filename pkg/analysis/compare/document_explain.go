@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// writer says what was found, in sentences that are made of rows.
+// writer describes the result in sentences made from rows.
 type writer struct{ *Comparison }
 
 // say adds a sentence to the explanation.
@@ -16,7 +16,7 @@ func (c *writer) say(format string, args ...any) {
 	c.Explanation = append(c.Explanation, fmt.Sprintf(format, args...))
 }
 
-// conclusionText are the conclusions for a headline, of a step that takes longer or less, and
+// conclusionText are the conclusions: for a headline about slower or faster steps, and
 // as a sentence.
 var conclusionText = map[string]struct{ slower, faster, sentence string }{
 	HostInterStep: {"inter-step host overhead", "less host overhead between steps",
@@ -29,14 +29,14 @@ var conclusionText = map[string]struct{ slower, faster, sentence string }{
 	Unclear: {"unclear", "unclear", "Neither idle time with a host cause nor GPU work is known to have changed most."},
 }
 
-// bounds say what duration and gap are measured between, by method.
+// bounds say, by method, between which points duration and gap are measured.
 var bounds = map[string][2]string{
 	"allreduce": {"from the start of a step's first all-reduce kernel to the end of its last one", "from the end of a step's last all-reduce kernel to the start of the next step's first one"},
 	"nvtx":      {"the forward-step marker range, on the host", "from the end of a forward-step marker range to the start of the next one, on the host"},
 	"graph":     {"from the first start to the last end of what a graph launch runs on the GPU", "from the last end of what a graph launch runs to the first start of what the next one runs"},
 }
 
-// betweenSteps says what idle time lies between steps, whichever way they were found.
+// betweenSteps says which idle time counts as between steps, however steps were found.
 const betweenSteps = "idle time of a GPU that ends with the first activity of a step"
 
 // explainOne says where the time of one run goes.
@@ -77,8 +77,8 @@ func (c *writer) explain() {
 	}
 }
 
-// explainWall says what became of the wall time, by its mean and, where that says
-// something else, its median.
+// explainWall describes the wall time by its mean and, if that says otherwise, its
+// median.
 func (c *writer) explainWall() {
 	w, m := c.summary(wall), c.summary(wallP50)
 	c.say("Mean step: %s. GPU idle time: %s (with a host cause %s). GPU busy time: %s.",
@@ -91,7 +91,7 @@ func (c *writer) explainWall() {
 	}
 }
 
-// sentence is the change of a row and its evidence as text.
+// sentence describes the change of a row and its evidence.
 func (r *Row) sentence() string {
 	percent := ""
 	if r.DeltaPercent != nil {
@@ -114,7 +114,8 @@ func (r *Row) sentence() string {
 	return s + ", not significant"
 }
 
-// explainCauses says what made the step slower or faster, and how much of it that explains.
+// explainCauses names what made the step slower or faster, and how much of the change
+// that explains.
 func (c *writer) explainCauses() {
 	f := &c.finding
 	if !f.changed {
@@ -151,8 +152,8 @@ func (c *writer) explainCauses() {
 	}
 }
 
-// fewSteps says what happens in few steps, and that the slowest ones take longer: without a capital
-// letter and a full stop.
+// fewSteps describes what happens in few steps, and slower tails, as phrases without
+// capital and full stop.
 func (c *Comparison) fewSteps() (said []string) {
 	for r := range each(c.Rare) {
 		if r.grown() {
@@ -165,7 +166,7 @@ func (c *Comparison) fewSteps() (said []string) {
 	return said
 }
 
-// sayMovers lists the largest changes of operations, where there are any.
+// sayMovers lists the largest changes of operations, if there are any.
 func (c *writer) sayMovers(format string, of func(*Row) bool) {
 	var parts []string
 	for r := range each(c.Operations) {
@@ -181,10 +182,10 @@ func (c *writer) sayMovers(format string, of func(*Row) bool) {
 	}
 }
 
-// change shows a change of a duration in a sentence.
+// change formats a change in us with its sign.
 func change(us float64) string { return report.Signed(report.Micros(us)) }
 
-// interval shows an interval.
+// interval formats an interval in us.
 func interval(ci *Interval) string {
 	if ci == nil {
 		return "unknown"

@@ -11,21 +11,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Gate is a condition under which a comparison is a failure, for the CI of an
-// engine.
+// Gate is a condition under which a comparison fails, for the CI of an engine.
 //
 //	regression       a step's mean or median wall time grew by more than 1 %, or its tail
 //	                 grew, or what happens in few steps, or an operation, kernel or API
-//	                 call has the status REGRESSION; what made it slower is no evidence
+//	                 call has the status REGRESSION; causes of idle time do not count
 //	NAME>LIMIT       a row grew by more than LIMIT, which is in % of the baseline
 //	                 or in us per step: wall>3%, idle>50us, _update_requests>100us
 //
 // NAME is wall, busy, idle, duration, gap, gap_p50, gap_p90, gpu, eager_kernels,
-// graph_kernels, graph_launches (limits without a unit), or the name of an
-// operation, a class of kernels, a kernel, an API call or a cause of idle time
-// (host:_prepare_inputs). A limit is exceeded where
-// the change is significant and the whole 95 % interval lies above it: an estimate above it
-// is no evidence yet.
+// graph_kernels, graph_launches (limits without a unit), or the name of an operation, a
+// class of kernels, a kernel, an API call or a cause of idle time
+// (host:_prepare_inputs). A limit is exceeded if the change is significant and its whole
+// 95 % interval lies above the limit. An estimate above it is not enough.
 type Gate struct {
 	text       string
 	regression bool
@@ -63,16 +61,16 @@ func ParseGate(text string) (Gate, error) {
 	return g, nil
 }
 
-// isCount reports whether a row of the summary counts something, and is no duration.
+// isCount reports whether a summary row is a count, not a duration.
 func isCount(name string) bool {
 	return name == eagerKernels || name == graphKernels || name == graphLaunches
 }
 
-// String returns the condition as it was written.
+// String returns the condition as written.
 func (g Gate) String() string { return g.text }
 
-// Check reports whether a condition is met and why, or what was found instead. An
-// error says that the comparison cannot tell, or that there is no such row.
+// Check reports whether a condition is met, and why, or what was found instead. It
+// returns an error if the comparison cannot tell, or has no such row.
 func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	switch {
 	case c.target == nil:
@@ -85,7 +83,7 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 		}
 		return failed, why, err
 	}
-	for _, r := range c.tested { // of idle time the row by cause; the name may be the baseline's
+	for _, r := range c.tested { // of idle time, the row by cause comes first; the name may be the baseline's
 		if r.Name != g.name && (g.name == "" || r.Rename != g.name) {
 			continue
 		}
@@ -97,7 +95,7 @@ func (c *Comparison) Check(g Gate) (failed bool, why string, err error) {
 	return false, "", fmt.Errorf("condition %q: neither side has %q", g.text, g.name)
 }
 
-// tellable returns an error where nothing can be told of a row.
+// tellable returns an error if a row is not testable.
 func (r *Row) tellable(g Gate) error {
 	switch {
 	case r.P == nil:
@@ -108,8 +106,9 @@ func (r *Row) tellable(g Gate) error {
 	return nil
 }
 
-// regressed looks for any regression: a step that takes longer by the interval of its mean or
-// median, a slower tail, more of what happens in few steps, or a row with that status.
+// regressed looks for a regression: a longer step by the interval of its mean or median,
+// a slower tail, more of what happens in few steps, or an operation, kernel or call with
+// that status.
 func (c *Comparison) regressed() (bool, string) {
 	least := Gate{limit: 100 * sameShare, unit: "%"}
 	for _, name := range []string{wall, wallP50} {
@@ -136,7 +135,7 @@ func (r *Row) exceeds(g Gate) bool {
 	limit := g.limit
 	if g.unit == "%" {
 		if r.Baseline == nil {
-			return r.CI[0] > 0 // of nothing, any growth is more than any percentage
+			return r.CI[0] > 0 // relative to nothing, any growth exceeds any percentage
 		}
 		limit *= *r.Baseline / 100
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// step is what is said first of the step: what became of it.
+// step returns the sentence about the change of the step.
 func (c *Comparison) step() string {
 	f := &c.finding
 	delta := change(f.wall.delta())
@@ -22,14 +22,14 @@ func (c *Comparison) step() string {
 		return fmt.Sprintf("Same step time, within %s (%s)", report.Percent(sameShare), delta)
 	}
 	said := fmt.Sprintf("No significant change in step time (%s)", delta)
-	if *c.Direction != Unclear { // told by its own interval, and not among all rows
+	if *c.Direction != Unclear { // shown by its own interval, but not significant among all rows
 		said += fmt.Sprintf(", though its own 95 %% interval is %s: more runs would tell", interval(f.wall.CI))
 	}
 	return said
 }
 
-// beside is what is said after it where the step did not change, "" for nothing: what came more
-// often, slower tails, and what idle time and which operation grew.
+// beside returns what to add if the step did not change, "" for nothing: what happens
+// more often, slower tails, and the idle time or operation that grew.
 func (c *Comparison) beside() string {
 	if said := c.fewSteps(); len(said) > 0 {
 		return said[0]
@@ -42,7 +42,7 @@ func (c *Comparison) beside() string {
 	return ""
 }
 
-// slowerTail is the row of the slowest steps, if they take longer; else nil.
+// slowerTail returns the row of the slowest steps if they take longer, else nil.
 func (c *Comparison) slowerTail() *Row {
 	for _, name := range []string{wallMax, wallP99} {
 		if r := c.summary(name); r.grown() > 0 {
@@ -52,7 +52,7 @@ func (c *Comparison) slowerTail() *Row {
 	return nil
 }
 
-// headline is the answer in a line.
+// headline returns the answer in one line.
 func (c *Comparison) headline() string {
 	switch {
 	case c.target == nil && c.base.samples.n == 0:
@@ -81,7 +81,7 @@ func (c *Comparison) worthALine(us float64) bool {
 	return c.Steady.Baseline.Wall != nil && us > sameShare**c.Steady.Baseline.Wall
 }
 
-// amount is by how much a step changed.
+// amount returns by how much a step changed.
 func (c *Comparison) amount() string {
 	r := c.finding.wall
 	s := fmt.Sprintf("%s per step (%s", report.Micros(r.delta()*c.finding.sign), report.Change(*r.DeltaPercent/100))
@@ -91,7 +91,7 @@ func (c *Comparison) amount() string {
 	return s + ")"
 }
 
-// causeText is the conclusion with what explains most of it.
+// causeText returns the conclusion with what explains most of it.
 func (c *Comparison) causeText() string {
 	text := conclusionText[c.Conclusion].slower
 	if c.finding.sign < 0 {

@@ -12,9 +12,10 @@ const (
 	SchemaVersion = 1           // Table.Version
 )
 
-// Table returns all rows as one table, for other programs: sections summary,
-// counts, operations, kernels, kernel_classes, api, idle_causes, idle, idle_why, wait and idle_and_wait. Figures are in the unit of
-// the row, us or count, a step; null where missing.
+// Table returns all rows as one table for programs, in the sections summary, counts,
+// operations, kernels, kernel_classes, api, idle_causes, idle, idle_why, wait and
+// idle_and_wait. Figures are in the unit of the row, us or count, per step; null if
+// missing.
 func (c *Comparison) Table() *table.Table {
 	t := table.New(Schema, SchemaVersion, table.Fields("section text, name text, unit text, "+
 		"baseline float, target float, delta float, delta_percent float, ci_low float, ci_high float, "+
@@ -42,12 +43,12 @@ func (c *Comparison) Table() *table.Table {
 	return t
 }
 
-// CountJSON is the JSON of a CountRow: its keys have no unit.
+// CountJSON is the JSON form of a CountRow: its keys have no unit.
 type CountJSON struct {
 	Name         string    `json:"name"`          // as Row.Name, and so on
 	Baseline     *float64  `json:"baseline"`      // per step
-	Target       *float64  `json:"target"`        // per step
-	Delta        *float64  `json:"delta"`         // target less baseline
+	Target       *float64  `json:"target"`        // Target - Baseline
+	Delta        *float64  `json:"delta"`         // Delta in percent of Baseline
 	DeltaPercent *float64  `json:"delta_percent"` // of the baseline
 	CI           *Interval `json:"ci"`            // of Delta
 	P            *float64  `json:"p_value"`       // as Row.P

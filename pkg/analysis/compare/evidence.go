@@ -9,11 +9,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// tester fills in the rows and decides which changes there is evidence of.
+// tester fills in the rows and decides which changes have evidence.
 type tester struct{ *Comparison }
 
-// compareRows makes all rows, each with its own evidence, and controls the false alarms of all of
-// them together.
+// compareRows makes all rows, each with its own evidence, and controls the false alarms
+// over all of them.
 func (t *tester) compareRows() {
 	figure, gaps := t.figureRow, func(s *side) *stat.Sequence { return &s.gaps }
 	walls := func(s *side) *stat.Sequence { return &s.walls }
@@ -50,8 +50,8 @@ func (t *tester) compareRows() {
 	t.control()
 }
 
-// control decides which changes are real: Benjamini and Hochberg over all rows of the
-// report. A row of which nothing can be told keeps its place among them.
+// control decides which changes are significant: Benjamini and Hochberg over all rows. A
+// row that is not testable counts with a p-value of 1.
 func (t *tester) control() {
 	var all []*Evidence
 	for _, r := range t.tested {
@@ -72,7 +72,7 @@ func (t *tester) control() {
 		all[i].Significant = q <= alpha && all[i].Unknown == ""
 	}
 	for section, r := range t.tested {
-		against := r.Relative != nil && *r.Relative**r.Delta < 0 // slower beside all host work, which is faster, or the other way round
+		against := r.Relative != nil && *r.Relative**r.Delta < 0 // the operation is slower net of all host work, which is faster, or the other way round
 		if r.Significant && !against {
 			r.Status = status(r.Baseline, r.Target)
 		}
@@ -87,7 +87,7 @@ func (t *tester) control() {
 	}
 }
 
-// status is what a change from a to b is called, "" where it is too small for a name.
+// status returns the status of a change from a to b, "" if it is too small for one.
 func status(a, b *float64) string {
 	switch {
 	case a == nil || *a == 0 && b != nil && *b > 0:
@@ -102,7 +102,7 @@ func status(a, b *float64) string {
 	return ""
 }
 
-// figureRow compares a figure of the summary or a count.
+// figureRow compares a figure of the summary, or a count.
 func (t *tester) figureRow(name string) Row {
 	r := Row{Name: name}
 	base := t.base.figures[name]
@@ -135,7 +135,7 @@ func (t *tester) sectionRows(section int) []Row {
 	return rows
 }
 
-// size is what rows are sorted by.
+// size is the sort key of rows.
 func (r *Row) size() float64 {
 	if r.Delta == nil && r.Baseline != nil {
 		return *r.Baseline
@@ -143,7 +143,7 @@ func (r *Row) size() float64 {
 	return math.Abs(r.delta())
 }
 
-// row compares an item, one side of which may be missing.
+// row compares an item; one side may be nil.
 func (t *tester) row(section int, name string, base, target *item) Row {
 	r := Row{Name: name}
 	t.fill(&r, base.part(whole), target.part(whole))
@@ -156,7 +156,7 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	if section != operations && !isIdle(section) {
 		return r
 	}
-	// Of idle time these are its parts between and within steps.
+	// For idle time these are its parts between and within steps.
 	r.Self, r.Exposed = t.part(base.part(self), target.part(self)), t.part(base.part(exposed), target.part(exposed))
 	if section != operations {
 		return r
@@ -174,14 +174,14 @@ func (t *tester) row(section int, name string, base, target *item) Row {
 	return r
 }
 
-// part compares a part of a row.
+// part compares a part of a row; one side may be nil.
 func (t *tester) part(base, target *stat.Estimate) *Part {
 	var r Row
 	t.fill(&r, base, target)
 	return &Part{r.Baseline, r.Target, r.Delta, r.CI}
 }
 
-// fill compares two values, of which the missing one is 0.
+// fill compares two values; a nil one counts as 0.
 func (t *tester) fill(r *Row, base, target *stat.Estimate) {
 	r.Baseline, r.Target = known(base), known(target)
 	for _, v := range []*stat.Estimate{base, target} {
@@ -224,7 +224,8 @@ func (t *tester) difference(r *Row, d stat.Difference) {
 	t.tell(&r.Evidence)
 }
 
-// tell says why nothing can be told of a row, by its own steps. Several runs a side settle it.
+// tell says why a row is not testable, judged by its own steps. With several runs on
+// both sides it is.
 func (t *tester) tell(e *Evidence) {
 	a, b := t.base.samples, t.target.samples
 	if e.P == nil || a.runs > 1 && b.runs > 1 {
@@ -238,7 +239,7 @@ func (t *tester) tell(e *Evidence) {
 	}
 }
 
-// number returns a pointer to v, nil where it is none.
+// number returns a pointer to v, nil if v is NaN or infinite.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -246,7 +247,7 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// known is the mean of a value, nil where there is none.
+// known returns the mean of an estimate, nil if there is none.
 func known(v *stat.Estimate) *float64 {
 	if v == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// examiner finds out whether the runs can be compared, before any row is.
+// examiner checks whether the runs can be compared, before rows are.
 type examiner struct{ *Comparison }
 
-// examine looks at each side, and at both together. What is wrong with both is said once.
+// examine checks each side, and both together. A warning about both is given once.
 func (c *examiner) examine() {
 	var said []string
 	of := map[string][]string{}
@@ -41,7 +41,7 @@ func (c *examiner) examine() {
 	}
 }
 
-// refuse says why the runs cannot be compared, if they cannot.
+// refuse records, if apart, a reason why the runs cannot be compared.
 func (c *examiner) refuse(apart bool, format string, args ...any) {
 	if apart {
 		c.Comparable = false
@@ -49,7 +49,7 @@ func (c *examiner) refuse(apart bool, format string, args ...any) {
 	}
 }
 
-// perRank is the largest number of chosen steps of a rank, of the run that has the
+// perRank returns the largest number of chosen steps of a rank, in the run that has the
 // fewest.
 func (s *side) perRank() int {
 	n := make([]int, s.samples.runs)
@@ -59,7 +59,7 @@ func (s *side) perRank() int {
 	return slices.Min(n)
 }
 
-// examineSide refuses a run that has nothing to compare, and returns what it lacks.
+// examineSide refuses a run without anything to compare, and returns what it lacks.
 func (c *examiner) examineSide(s *side) (lacks []string) {
 	name, n, ranks := s.run.Name, s.perRank(), len(s.run.ranks)
 	matched := c.opt.Match == MatchBatch
@@ -84,9 +84,9 @@ func (c *examiner) examineSide(s *side) (lacks []string) {
 	return lacks
 }
 
-// examinePair compares what must be equal for a difference to mean something. What differs is
-// refused, that is, both sides are shown and no change is called one; where nothing is known
-// on either side there is a warning. Sides without steps are examined elsewhere.
+// examinePair checks what must be equal for a difference to mean something. A mismatch
+// is refused: both sides are shown, but no change is called one. If neither side has the
+// information, there is a warning. Sides without steps are refused elsewhere.
 func (c *examiner) examinePair() {
 	a, b := c.base, c.target
 	if a.samples.n == 0 || b.samples.n == 0 {
@@ -112,8 +112,8 @@ func (c *examiner) examinePair() {
 	c.refuse(x.calls != y.calls, "only one side has CUDA API calls: the causes of idle time cannot be compared")
 }
 
-// examineCounts refuses sides of which one knows the numbers of requests, and those where they
-// are others.
+// examineCounts refuses sides if only one has numbers of requests, or if the numbers
+// differ.
 func (c *examiner) examineCounts() {
 	a, b := c.base.run, c.target.run
 	switch x, y := a.hasCounts(), b.hasCounts(); {
@@ -125,12 +125,13 @@ func (c *examiner) examineCounts() {
 		c.refuse(true, "%s has no forward-step markers with numbers of requests: whether its steps are of the same kind is unknown", without.Name)
 	case x:
 		c.examineWorkload()
-	case a.workload == "" || a.workload != b.workload: // a workload has no phases
+	case a.workload == "" || a.workload != b.workload: // a workload without phases has no numbers
 		c.warn("neither side has forward-step markers with numbers of requests: all steps were compared, whatever their phase")
 	}
 }
 
-// examineLengths says what too few steps, or unlike numbers of them, cannot tell.
+// examineLengths warns of what too few steps, or very different numbers of them, cannot
+// show.
 func (c *examiner) examineLengths() {
 	for _, s := range c.sides() {
 		if n := s.perRank(); n < fewTails {
@@ -143,8 +144,9 @@ func (c *examiner) examineLengths() {
 	}
 }
 
-// examineShares warns where a rank has another share of the steps than on the other side, as one whose
-// recording ends early has: what ranks differ in then looks like a change.
+// examineShares warns if a rank has a different share of the steps than on the other
+// side, for example because its recording ends early: differences between ranks then
+// look like changes.
 func (c *examiner) examineShares() {
 	a, b, most, about := c.base.samples, c.target.samples, 1+few, ""
 	for k := 0; k < min(len(a.at), len(b.at)) && a.runs == 1 && b.runs == 1; k++ {
@@ -164,11 +166,11 @@ func (c *examiner) examineShares() {
 func (s *side) wholeGraphs() bool { return s.figures[graphLaunches].Mean > 0 }
 func (s *side) nodes() bool       { return s.figures[graphKernels].Mean > 0 }
 
-// examineWorkload refuses sides whose steps have other numbers of requests. With
-// matched batches they are equal already.
+// examineWorkload refuses sides whose steps have different numbers of requests. With
+// matched batches they are equal.
 func (c *examiner) examineWorkload() {
 	x, y := c.base.samples.c.batches(), c.target.samples.c.batches()
-	apart := 1.0 // but for what both have
+	apart := 1.0 // less what both have
 	for b, n := range x {
 		apart -= min(float64(n)/float64(c.base.samples.c.n), float64(y[b])/float64(c.target.samples.c.n))
 	}
@@ -178,7 +180,7 @@ func (c *examiner) examineWorkload() {
 		100*apart, c.chosen(), countsText(x), countsText(y))
 }
 
-// countsText says what numbers of requests most steps have.
+// countsText describes the numbers of requests that most steps have.
 func countsText(of map[batch]int) string {
 	most := slices.MaxFunc(slices.Collect(maps.Keys(of)), func(a, b batch) int {
 		return cmp.Or(cmp.Compare(of[a], of[b]), cmp.Compare(a.gen, b.gen), cmp.Compare(a.ctx, b.ctx))
@@ -189,8 +191,8 @@ func countsText(of map[batch]int) string {
 	return fmt.Sprintf("%d generation requests", most.gen)
 }
 
-// sizes returns the most frequent size of the run's steps, and how many of those
-// that were chosen have another one.
+// sizes returns the most frequent size of the run's steps, and how many of the chosen
+// steps have another one.
 func (s *side) sizes() (size int64, torn float64) {
 	for _, r := range s.samples.c.ranks {
 		size = max(size, r.rank.size)
@@ -203,12 +205,13 @@ func (s *side) sizes() (size int64, torn float64) {
 	return size, torn
 }
 
-// examineModel says where the sides run another model, or another build of it: kernels of
-// other names, or another number of them. What they have in common is compared all the same.
+// examineModel notes if the sides run different models, or different builds of one:
+// kernels of different names, or a different number of them. They are compared all the
+// same.
 func (c *examiner) examineModel() {
 	a, b := c.base, c.target
 	if a.wholeGraphs() || b.wholeGraphs() {
-		return // whose kernels are not known
+		return // its kernels are unknown
 	}
 	kernels := func(s *side) float64 { return s.figures[eagerKernels].Mean + s.figures[graphKernels].Mean }
 	x, y := kernels(a), kernels(b)
@@ -221,7 +224,8 @@ func (c *examiner) examineModel() {
 	}
 }
 
-// unshared is the share of a side's kernel time that is in kernels which the other lacks.
+// unshared returns the share of a side's kernel time in kernels that the other side
+// lacks.
 func (s *side) unshared(o *side) float64 {
 	own, all := 0.0, 0.0
 	for name, one := range s.rows[kernels] {
@@ -236,8 +240,8 @@ func (s *side) unshared(o *side) float64 {
 	return own / all
 }
 
-// examineMarkers refuses a side whose steps are not the iterations that forward-step markers
-// show, as isolate has it.
+// examineMarkers refuses a side whose steps are not the iterations that forward-step
+// markers show, according to isolate.
 func (c *examiner) examineMarkers(s *side) {
 	for _, r := range s.samples.c.ranks {
 		if !r.rank.unlike {

@@ -9,24 +9,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// The state of a machine (clocks, neighbours, placement) moves all host work of a step by one
-// factor. That of a step is the median of how far the logarithm of an operation's own
-// time in it lies from its level, over the operations that come in nearly all steps of both sides
-// and share the factor: the largest group whose changes from run to run, each with its
-// interval, are one. (Over all operations the median is at the edge of those that did not
-// change where most did.) So a change of the machine moves this factor, and a change of an
-// operation what is left of its time without it.
+// The state of a machine (clocks, neighbours, placement) changes all host work of a step
+// by one factor. In each step it is a median over operations: of the deviation of the
+// logarithm of an operation's own time from its level. The operations are those that
+// occur in nearly all steps of both sides and share the factor: the largest group whose
+// changes from run to run agree within their intervals. (Over all operations, if most
+// changed, the median would lie at the edge of those that did not.) So a change of the
+// machine changes this factor, and a change of an operation changes its time net of the
+// factor.
 
-// common is an operation that may have a part in the common factor.
+// common is an operation that may share the common factor.
 type common struct {
 	row *Row
-	// Logarithms by side and bin: of its own time, and of all that it takes.
+	// Logarithms by side and bin: of its own time, and of its whole time.
 	self, all [2][]float64
-	moved     stat.Difference // of self, from run to run
+	moved     stat.Difference // of self, net of the other operations
 }
 
-// commonFactor tests the common operations beside their common factor, and returns the row of
-// that, nil where there is none.
+// commonFactor tests the common operations net of their common factor. It returns the
+// row of the factor, nil if there is none.
 func (t *tester) commonFactor() *Row {
 	if t.target == nil || !t.Comparable {
 		return nil
@@ -62,8 +63,9 @@ func (t *tester) commonFactor() *Row {
 	return r
 }
 
-// inTime is a change of a logarithm as one of a time. The interval is the logarithm's, in
-// proportion: the exponential of a bound of few degrees of freedom is a number without a meaning.
+// inTime converts a change of a logarithm to one of a time, base being the time before.
+// The interval is scaled in proportion: with few degrees of freedom, the exponential of
+// a bound is meaningless.
 func inTime(d stat.Difference, base float64) stat.Difference {
 	change := base * math.Expm1(d.Delta)
 	slope := base
@@ -74,7 +76,7 @@ func inTime(d stat.Difference, base float64) stat.Difference {
 	return d
 }
 
-// common are the operations that come in nearly all steps of both sides.
+// common returns the operations that occur in nearly all steps of both sides.
 func (t *tester) common() (all []*common) {
 	for i := range t.Operations {
 		c := &common{row: &t.Operations[i]}
@@ -90,8 +92,9 @@ func (t *tester) common() (all []*common) {
 	return all
 }
 
-// sharing are the operations that share a factor: the most whose intervals hold the same
-// change, none where no two do; of equally many those that changed least.
+// sharing returns the operations that share a factor: the largest group whose intervals
+// contain the same change, of equally large groups the one that changed least. It is nil
+// if no two agree.
 func (t *tester) sharing(all []*common) (most []*common) {
 	var steps [2]deviations
 	for k := range steps {
@@ -112,17 +115,17 @@ func (t *tester) sharing(all []*common) (most []*common) {
 	return most
 }
 
-// compareBins compares what is in the bins of both sides.
+// compareBins compares the means of one value per bin on each side.
 func (t *tester) compareBins(x, y []float64) stat.Difference {
 	a, b := t.base.samples.ofBins(x), t.target.samples.ofBins(y)
 	return stat.Compare(&a, &b)
 }
 
-// deviations are how far operations lie from their levels in the bins of a side.
+// deviations are the distances of operations from their levels, in the bins of one side.
 type deviations struct {
 	side  int
 	level func(*common) float64
-	bins  [][]float64 // of all operations, in ascending order
+	bins  [][]float64 // of all operations, ascending, by bin
 }
 
 func deviationsOf(all []*common, side int, level func(*common) float64) deviations {
@@ -139,7 +142,7 @@ func deviationsOf(all []*common, side int, level func(*common) float64) deviatio
 	return d
 }
 
-// medians are those of all operations, by bin.
+// medians returns the median over all operations, by bin.
 func (d *deviations) medians() []float64 {
 	x := make([]float64, len(d.bins))
 	for b, some := range d.bins {
@@ -148,7 +151,8 @@ func (d *deviations) medians() []float64 {
 	return x
 }
 
-// ofOthers are the medians without an operation: with it the one in the middle would not vary.
+// ofOthers returns the medians without an operation: the median operation would not vary
+// net of itself.
 func (d *deviations) ofOthers(c *common) []float64 {
 	x, from := d.medians(), d.level(c)
 	for b, v := range c.self[d.side] {
@@ -159,7 +163,7 @@ func (d *deviations) ofOthers(c *common) []float64 {
 	return x
 }
 
-// logarithms are those of x, infinite where it is 0.
+// logarithms returns the logarithms of x, -Inf for 0.
 func logarithms(x []float64) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
@@ -168,7 +172,7 @@ func logarithms(x []float64) []float64 {
 	return y
 }
 
-// less is x less y.
+// less returns x - y.
 func less(x, y []float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {
@@ -177,7 +181,7 @@ func less(x, y []float64) []float64 {
 	return z
 }
 
-// numbers are those of x that are some.
+// numbers returns the elements of x that are neither NaN nor infinite.
 func numbers(x []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(x), func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }

@@ -11,33 +11,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Rare is an operation that comes in few steps, or takes most of its time in few
-// of them: how often, and how long then.
+// Rare is an operation that occurs in few steps, or takes most of its time in few: how
+// often, and how long it then takes.
 type Rare struct {
 	Name     string      `json:"name"`     // of the operation
 	Baseline *RareEvents `json:"baseline"` // never null
-	Target   *RareEvents `json:"target"`   // null where there is one run only
-	// Above is the time in us per step from which on a step counts; 0 for any in
-	// which the operation comes.
+	Target   *RareEvents `json:"target"`   // null if there is only one run
+	// Above is the time, us per step, above which a step counts; 0 if any step with the
+	// operation does.
 	Above    float64 `json:"above_us"`
-	Evidence         // of the numbers of steps
+	Evidence         // of the number of steps
 }
 
-// RareEvents is in how many steps of how many something happened, and what it took
-// then.
+// RareEvents counts the steps in which something happened, and how long it took.
 type RareEvents struct {
-	Steps int `json:"steps"` // in which it did, on any rank
-	Of    int `json:"of"`    // steps of the longest rank, of repeated runs of all of them
-	// Mean is us in such a step; null where there is none. PerStep is us per step.
+	Steps int `json:"steps"` // in which it happened, on any rank
+	Of    int `json:"of"`    // steps of the longest rank, summed over repeated runs
+	// Mean is us in such a step; null if there is none. PerStep is us per step.
 	Mean    *float64 `json:"us"`
 	PerStep float64  `json:"per_step_us"`
-	// At lists the first of these steps, by their number within the chosen ones.
+	// At lists the first of these steps, by index among the chosen ones.
 	At []int `json:"at"`
 
 	marks stat.Marks
 }
 
-// quantileRow compares quantiles of a figure of each step, 1 being the maximum.
+// quantileRow compares the p-quantile of a figure of each step; p = 1 is the maximum.
 func (t *tester) quantileRow(name string, p float64, of func(*side) *stat.Sequence) Row {
 	x := of(t.base)
 	v := t.base.samples.quantile(x, p)
@@ -66,8 +65,8 @@ func (t *tester) quantileRow(name string, p float64, of func(*side) *stat.Sequen
 	return r
 }
 
-// compareQuantiles compares quantiles of single runs, in ns. Far out the shares of
-// samples say nothing: there steps are counted.
+// compareQuantiles compares quantiles of single runs, in ns. Far quantiles have too few
+// samples beyond them: there, steps are counted.
 func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Difference {
 	a, b := t.base.samples, t.target.samples
 	d := a.est.CompareQuantiles(x, y, p)
@@ -82,7 +81,8 @@ func (t *tester) compareQuantiles(x, y *stat.Sequence, p float64) stat.Differenc
 	return d
 }
 
-// quantile estimates a quantile of what is in ns, in us, from what it is in each run.
+// quantile estimates the p-quantile of x, which is in ns, in us, from its value in each
+// run.
 func (s *sampleTable) quantile(x *stat.Sequence, p float64) stat.Estimate {
 	if s.runs == 1 {
 		return s.ofRuns([]float64{stat.Quantile(x.Sorted(), p) * us})
@@ -143,8 +143,7 @@ func (t *tester) rareRow(name string) Rare {
 	return r
 }
 
-// times is what an operation took in each slot on the rank on which it took
-// longest, in us.
+// times returns the time of an operation in each slot, us, on the rank with the longest.
 func (s *side) times(name string) []float64 {
 	t := newTimes(s.samples.n)
 	s.sum(t, s.keys[operations][name])
@@ -154,8 +153,9 @@ func (s *side) times(name string) []float64 {
 	return s.samples.largest(t.total)
 }
 
-// heaviest is the time from which on a step is one of those that have most of an operation's time,
-// 0 where any step in which it comes is; times are by slot. rare reports whether these are few.
+// heaviest returns the time above which a step is one of those with most of an
+// operation's time, 0 if any step with the operation counts. times is by slot. rare
+// reports whether these steps are few.
 func heaviest(times []float64) (above float64, rare bool) {
 	there := slices.DeleteFunc(slices.Clone(times), func(v float64) bool { return v <= 0 })
 	least := few * float64(len(times))
@@ -175,7 +175,7 @@ func heaviest(times []float64) (above float64, rare bool) {
 	return 0, false
 }
 
-// events is what happened in the steps in which something took longer than above.
+// events counts the steps in which something took longer than above.
 func events(x []float64, above float64) *RareEvents {
 	e := &RareEvents{Of: len(x), At: []int{}, marks: make(stat.Marks, len(x))}
 	sum := 0.0
@@ -193,7 +193,7 @@ func events(x []float64, above float64) *RareEvents {
 	return e
 }
 
-// rate estimates the share of marked steps, from what it is in each run.
+// rate estimates the share of marked steps from its value in each run.
 func (s *sampleTable) rate(m stat.Marks) stat.Estimate {
 	share, of := make([]float64, s.runs), make([]float64, s.runs)
 	for t, yes := range m {
@@ -208,7 +208,7 @@ func (s *sampleTable) rate(m stat.Marks) stat.Estimate {
 	return s.ofRuns(share)
 }
 
-// more is by how much it takes longer, us per step.
+// more returns by how much it takes longer, us per step.
 func (r *Rare) more() float64 {
 	if r.Target == nil {
 		return r.Baseline.PerStep
@@ -216,15 +216,15 @@ func (r *Rare) more() float64 {
 	return r.Target.PerStep - r.Baseline.PerStep
 }
 
-// grown reports whether something in few steps takes longer beyond the noise.
+// grown reports whether it takes longer beyond the noise.
 func (r *Rare) grown() bool { return r.Significant && r.more() > 0 }
 
-// String says in how many steps, and how long.
+// String says in how many steps it happens and how long it takes, on both sides.
 func (r *Rare) String() string {
 	return fmt.Sprintf("%s in %s, before in %s", r.Name, r.Target.text(), r.Baseline.text())
 }
 
-// text says how often something happens, and how long it takes then.
+// text says how often it happens and how long it takes.
 func (e *RareEvents) text() string {
 	if e.Mean == nil {
 		return fmt.Sprintf("none of %d steps", e.Of)

@@ -6,17 +6,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// side is all that is known of one run over the chosen steps. It does not change once it was
-// measured; two of them are measured at a time.
+// side is what is known of one run over the chosen steps. It is read-only after
+// measuring: two sides are measured concurrently.
 type side struct {
 	run     *Run
 	samples *sampleTable
 	figures map[string]stat.Estimate // summary and counts, by name
 	walls   stat.Sequence            // periods, for their quantiles
-	gaps    stat.Sequence            // what is positive of the time to the next step
-	balance stat.Sequence            // idle time and waits with a host cause less GPU work and imbalance
+	gaps    stat.Sequence            // positive times from the end of a step to the next one
+	balance stat.Sequence            // idle time and waits with a host cause, less GPU work and imbalance
 	rows    [numRows]map[string]*item
-	now     map[string]string // names in the other run of operations that have another one here
+	now     map[string]string // new name, by the name here, of operations that were renamed
 	keys    [numSections]map[string][]key
 }
 
@@ -25,21 +25,21 @@ type item struct {
 	parts   [numParts]stat.Estimate // us per rank-step
 	count   float64                 // per rank-step
 	present float64                 // of operations: share of the rank-steps
-	slowest float64                 // of operations: self of the rank on which it takes longest
-	// Of operations by bin, ns: all of their time, and what is outside of nested ones.
+	slowest float64                 // of operations: own time on the rank where that is longest, us per step
+	// Of operations, by bin, ns: whole time, and time outside nested ranges.
 	bins, selfBins []float64
-	rare           bool // it comes in few steps, or takes most of its time in few
+	rare           bool // it occurs in few steps, or takes most of its time in few
 }
 
-// The parts of an item.
+// Parts of an item.
 const (
 	whole   = iota
-	self    // of operations, outside of nested ones; of idle time, between steps
-	exposed // while GPUs were idle, on average over them; of idle time, within steps
+	self    // of operations: outside nested ranges; of idle time: between steps
+	exposed // of operations: while GPUs were idle, averaged over them; of idle time: within steps
 	numParts
 )
 
-// part is a part of an item, nil where that is missing.
+// part returns a part of an item, nil for a nil item.
 func (i *item) part(k int) *stat.Estimate {
 	if i == nil {
 		return nil
@@ -47,9 +47,9 @@ func (i *item) part(k int) *stat.Estimate {
 	return &i.parts[k]
 }
 
-const us = 1 / 1e3 // from ns
+const us = 1 / 1e3 // factor from ns to us
 
-// The figures of the summary and the counts, in the order of the report.
+// Figures of the summary and counts.
 const (
 	wall     = "wall"
 	busyTime = "busy"
@@ -64,7 +64,7 @@ const (
 	hostIdle = "idle_host" // idle time with a host cause
 	hostWork = "all host work"
 
-	idleCopies = "idle_copies" // idle time in which GPUs copy or fill
+	idleCopies = "idle_copies" // idle time during which GPUs copy or fill
 
 	wallP50 = "wall_p50"
 	wallP90 = "wall_p90"
@@ -76,14 +76,15 @@ const (
 	hostHeld      = "host_bound" // idle time and waits with a host cause
 	imbalanceTime = "imbalance"  // waits for a rank with more GPU work
 
-	balanceOf = "balance" // hostHeld less work and imbalance, no row
+	balanceOf = "balance" // hostHeld less work and imbalance; has no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
 	graphLaunches = "graph_launches"
 )
 
-// measure computes the figures of the chosen steps, some operations of which have other names now.
+// measure computes the figures of the chosen steps. longer is how many times as many
+// steps the run has as the other; now has the new names of operations.
 func measure(c choice, longer float64, now map[string]string) *side {
 	s := &side{run: c.run, samples: newSampleTable(c, longer), figures: map[string]stat.Estimate{}, now: now}
 	for _, f := range stepFigures {
@@ -109,8 +110,9 @@ func measure(c choice, longer float64, now map[string]string) *side {
 	return s
 }
 
-// measureParts divides the time of the GPUs into work, idle time with a host cause and
-// without, and waits in collectives by the same and for imbalance: busy = work + wait.
+// measureParts divides the time of the GPUs into work, idle time with and without a host
+// cause, and waits in collectives with and without one, and for imbalance. busy = work +
+// wait.
 func (s *side) measureParts(causes, waits map[string][]key) {
 	t := newTimes(s.samples.n)
 	total := func(of map[string][]key, counts func(cause string) bool) []float64 {
@@ -139,7 +141,7 @@ func (s *side) measureParts(causes, waits map[string][]key) {
 	s.balance = s.samples.spread(balance)
 }
 
-// stepFigures are the figures that are one number of each step.
+// stepFigures are the figures that are one number per step.
 var stepFigures = []struct {
 	name  string
 	of    func(s *step, gpus float64) float64
@@ -151,7 +153,7 @@ var stepFigures = []struct {
 	{idleIn, func(s *step, gpus float64) float64 { return idleOf(s, gpus) - float64(s.inter) }, us},
 	{idleOut, func(s *step, _ float64) float64 { return float64(s.inter) }, us},
 	{duration, func(s *step, _ float64) float64 { return float64(s.extent) }, us},
-	{gpuTime, func(s *step, _ float64) float64 { return float64(s.gpu) }, us}, // full durations of what it runs
+	{gpuTime, func(s *step, _ float64) float64 { return float64(s.gpu) }, us},
 	{gap, gapOf, us},
 	{idleCopies, func(s *step, _ float64) float64 { return float64(s.copies) }, us},
 	{eagerKernels, func(s *step, _ float64) float64 { return float64(s.work.Forward + s.work.Loose) }, 1},
@@ -159,10 +161,10 @@ var stepFigures = []struct {
 	{graphLaunches, func(s *step, _ float64) float64 { return float64(s.work.Whole) }, 1},
 }
 
-// key is a name of a section, on all ranks of one run.
+// key identifies a name of a section in one run, on all its ranks.
 type key struct{ run, section, id int }
 
-// keysOf are the names of a section, by what is made of them.
+// keysOf groups the names of a section by the result of of.
 func (s *side) keysOf(section int, of func(run *Run, id int, name string) string) map[string][]key {
 	keys := map[string][]key{}
 	for run, one := range s.run.repeats {
@@ -178,8 +180,8 @@ func (s *side) keysOf(section int, of func(run *Run, id int, name string) string
 	return keys
 }
 
-// items computes the figures of rows, each of some names. Those without an entry in the chosen
-// steps have none.
+// items computes the rows of groups of names. Groups without an entry in the chosen
+// steps get none.
 func (s *side) items(section int, of map[string][]key) map[string]*item {
 	rows := map[string]*item{}
 	t := newTimes(s.samples.n)
@@ -191,8 +193,8 @@ func (s *side) items(section int, of map[string][]key) map[string]*item {
 	return rows
 }
 
-// sum adds up the entries of some names, by the sample that they belong to, and reports whether
-// there are any. Idle time counts once in a step.
+// sum adds up the entries of some names by sample, and reports whether there are any.
+// Idle time counts as one occurrence per step.
 func (s *side) sum(t *times, keys []key) (found bool) {
 	for _, x := range [][]float64{t.total, t.self, t.hidden, t.count} {
 		clear(x)
@@ -222,15 +224,15 @@ func (s *side) sum(t *times, keys []key) (found bool) {
 	return found
 }
 
-// times is what entries add up to, by sample, in ns. The slices are large, and used again.
+// times are sums by sample, in ns. The slices are large and are reused.
 type times struct{ total, self, hidden, count []float64 }
 
-// newTimes returns the sums of n samples, all 0.
+// newTimes returns sums for n samples, all 0.
 func newTimes(n int) *times {
 	return &times{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
-// item makes a row of what entries add up to, which is used up.
+// item makes a row from sums, which it overwrites.
 func (s *side) item(section int, t *times) *item {
 	one := &item{count: stat.Mean(t.count)}
 	one.parts[whole] = s.samples.estimate(t.total, us)
@@ -270,7 +272,8 @@ func (s *side) operation(one *item, t *times) {
 	one.parts[exposed] = s.samples.estimate(t.total, us)
 }
 
-// slowest is what an operation takes itself on the rank on which it takes longest, us.
+// slowest returns the own time of an operation on the rank where that is longest, us per
+// step.
 func (s *side) slowest(name string) float64 {
 	if one := s.rows[operations][name]; one != nil {
 		return one.slowest
@@ -278,5 +281,5 @@ func (s *side) slowest(name string) float64 {
 	return 0
 }
 
-// quantile returns a quantile of what is in ns, in us, nil where it is nowhere.
+// quantile returns a quantile of s, which is in ns, in us; nil if s is empty.
 func quantile(s *stat.Sequence, p float64) *float64 { return number(stat.Quantile(s.Sorted(), p) * us) }

@@ -6,40 +6,40 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Pair is the figures of both runs; Target is nil where there is one only.
+// Pair is the figures of both runs.
 type Pair struct {
 	Baseline *Figures `json:"baseline"` // never nil
-	Target   *Figures `json:"target"`   // null where there is one run only
+	Target   *Figures `json:"target"`   // null if there is only one run
 }
 
-// Figures are means over the rank-steps of a run that were compared, times in us; null
-// where there are no samples.
+// Figures are means over the compared rank-steps of a run, times in us; null if there
+// are no samples.
 type Figures struct {
 	Name     string   `json:"name"`           // of the run
 	Method   string   `json:"method"`         // by which its steps were isolated
-	Ranks    int      `json:"ranks"`          // with steps; of repeated runs all of them
+	Ranks    int      `json:"ranks"`          // with steps; the sum over repeated runs
 	GPUs     int      `json:"lanes"`          // pairs of rank and device
 	Steps    int      `json:"steps"`          // rank-steps
-	Ctx      *float64 `json:"ctx"`            // context requests, null where not known of all steps
+	Ctx      *float64 `json:"ctx"`            // context requests, null if unknown for some step
 	Gen      *float64 `json:"gen"`            // generation requests, likewise
 	Wall     *float64 `json:"wall_us"`        // period
 	Busy     *float64 `json:"busy_us"`        // activity of the rank's GPUs in the period
 	Idle     *float64 `json:"idle_us"`        // the rest of GPUs x period
-	Duration *float64 `json:"duration_us"`    // extent, as Method.Duration says
-	Gap      Spread   `json:"gap_us"`         // as Method.Gap says
-	Eager    *float64 `json:"eager_kernels"`  // launched one by one
-	Graph    *float64 `json:"graph_kernels"`  // run by recorded graph replays
-	Replays  *float64 `json:"graph_launches"` // replays with one row for all their kernels
-	GPU      *float64 `json:"gpu_us"`         // full durations of kernels and such replays
+	Duration *float64 `json:"duration_us"`    // between the points in Method.Duration
+	Gap      Spread   `json:"gap_us"`         // between the points in Method.Gap
+	Eager    *float64 `json:"eager_kernels"`  // kernels launched one by one
+	Graph    *float64 `json:"graph_kernels"`  // kernels of recorded graph replays
+	Replays  *float64 `json:"graph_launches"` // replays recorded as a whole, with one row
+	GPU      *float64 `json:"gpu_us"`         // full durations of kernels and of such replays
 	WallP50  *float64 `json:"wall_p50_us"`    // median of the period
 	WallP90  *float64 `json:"wall_p90_us"`    // 90 % of the periods are shorter
 }
 
-// Spread is how N samples lie; all is null where there are none.
+// Spread is the distribution of N samples.
 type Spread struct {
 	N    int      `json:"n"`    // samples, of all ranks
-	Mean *float64 `json:"mean"` // this and the rest in us, null where N is 0
-	P50  *float64 `json:"p50"`  // the median, by linear interpolation as P90 is
+	Mean *float64 `json:"mean"` // this and the rest in us, null if N is 0
+	P50  *float64 `json:"p50"`  // the median; like P90, by linear interpolation
 	P90  *float64 `json:"p90"`  // 90 % of the samples are below it
 	Max  *float64 `json:"max"`  // the largest sample
 }
@@ -62,7 +62,7 @@ func (s *side) pair() *Figures {
 	return f
 }
 
-// gpus is the number of GPUs of all ranks.
+// gpus returns the number of GPUs of all ranks.
 func (s *side) gpus() (n int) {
 	for _, p := range s.run.ranks {
 		n += p.gpus
@@ -70,8 +70,8 @@ func (s *side) gpus() (n int) {
 	return n
 }
 
-// requests is the mean number of requests of a step, nil where a step's is not
-// known.
+// requests returns the mean number of requests per step, nil if it is unknown for some
+// step.
 func (s *side) requests(of func(*step, float64) float64) *float64 {
 	x := s.samples.each(of)
 	if slices.Contains(x, unknown) {

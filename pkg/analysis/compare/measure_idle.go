@@ -12,13 +12,13 @@ import (
 // attribution is the idle time of one rank by step, cause and site.
 type attribution struct {
 	*idle.Rank
-	step []int32 // of each slice; noStep: none, pending: the end of the open step will tell
+	step []int32 // by slice; noStep: none, pending: decided when the open step ends
 }
 
-// pending is the step of slices of which it is not known yet whether they are the open one's.
+// pending is the step of slices that may belong to the open step.
 const pending = noStep - 1
 
-// endStep settles whose the pending slices are.
+// endStep assigns the pending slices.
 func (a *attribution) endStep(step int, owner steps.Owner) {
 	own := int32(noStep)
 	if owner == steps.StepOwner {
@@ -31,8 +31,8 @@ func (a *attribution) endStep(step int, owner steps.Owner) {
 	}
 }
 
-// addIdle adds what the idle time of the rank's steps, of which no more rows come, was
-// attributed to, as rows and in its steps.
+// addIdle adds the attribution of the rank's idle time to rows and steps. The rank's
+// rows must have ended.
 func (r *rank) addIdle() {
 	end := int64(never)
 	if w := r.walk.Window; w != nil {
@@ -54,16 +54,16 @@ func (r *rank) addIdle() {
 	})
 }
 
-// idleNames numbers keys of idle time as names of the rows of a section.
+// idleNames maps keys of idle time to the names of a section's rows.
 type idleNames struct {
 	sites   *idle.Sites
 	section int
 	names   *idle.Names
 	name    func(*idle.Sites, idle.Key) string
-	ids     []int32 // by key, one more than the number; 0: not yet known
+	ids     []int32 // by key: id + 1, 0 if not yet known
 }
 
-// of returns the number of the row of a key.
+// of returns the id of the row of a key.
 func (n *idleNames) of(k idle.Key) int32 {
 	for int(k) >= len(n.ids) {
 		n.ids = append(n.ids, make([]int32, max(64, len(n.ids)))...)
@@ -74,34 +74,34 @@ func (n *idleNames) of(k idle.Key) int32 {
 	return n.ids[k] - 1
 }
 
-// idleName is what a row of idle time is about: a cause with its site, or with why the
-// launching thread did not go on and, where that waits for the interpreter lock, who holds
-// it. "" is what does not apply.
+// idleName is the name of a row of idle time: a cause with its site, or with why the
+// launching thread was stalled and who holds the interpreter lock that it waits for.
+// What does not apply is "".
 type idleName struct{ cause, site, why, holder string }
 
-// String is the name of the row, of which parseIdleName makes the parts again.
+// String joins the parts; parseIdleName splits them.
 func (n idleName) String() string {
 	return strings.Join([]string{n.cause, n.site, n.why, n.holder}, "\x00")
 }
 
 func parseIdleName(name string) idleName {
-	parts := append(strings.Split(name, "\x00"), "", "", "") // others is a cause alone
+	parts := append(strings.Split(name, "\x00"), "", "", "") // the other rows of idle time are a cause alone
 	return idleName{parts[0], parts[1], parts[2], parts[3]}
 }
 
-// bySite names idle time by its cause and where that arose.
+// bySite names idle time by its cause and site.
 func bySite(sites *idle.Sites, k idle.Key) string {
 	path := sites.Path(k)
 	n := idleName{cause: sites.CauseName(k), site: sites.PathText(path)}
 	if call := sites.Name(k); call != "" || sites.Parent(path) >= 0 {
 		n.site = callIn(call, n.site)
-	} else {
+	} else { // it adds nothing to the cause
 		n.site = "" // it says no more than the cause
 	}
 	return n.String()
 }
 
-// callIn is a call in ranges as text.
+// callIn describes a call in ranges; either may be "".
 func callIn(call, ranges string) string {
 	if call == "" || ranges == "" {
 		return call + ranges
@@ -109,25 +109,25 @@ func callIn(call, ranges string) string {
 	return call + " in " + ranges
 }
 
-// IdleRow is idle time of one cause at one site, or of one cause and why, or time that GPUs wait
-// in collectives, by what the late rank did meanwhile. All rows of a kind add up to the idle time,
-// or the wait, of a step.
+// IdleRow is idle time of one cause at one site, or of one cause and why, or the time
+// that GPUs wait in collectives, by what the late rank did. All rows of a kind add up to
+// the idle time, or wait, of a step.
 type IdleRow struct {
 	Row
-	// Cause is what GPUs waited for, Site where that arose, nil where it has none.
+	// Cause is what GPUs waited for; Site is where, null if there is none.
 	Cause string  `json:"cause"`
 	Site  *string `json:"site"`
-	// Why is why the launching thread did not go on (idle (hoststate.go)), Holder who held
-	// the interpreter lock that it waited for, ByStacks where only stacks of calls say that it
-	// did; nil for rows by site, and where it does not apply.
+	// Why is why the launching thread was stalled (hoststate.go of package idle). Holder
+	// is who held the interpreter lock that it waited for, ByStacks if only stack
+	// samples show the wait. Both are null in rows by site, and where they do not apply.
 	Why    *string `json:"why,omitempty"`
 	Holder *string `json:"holder,omitempty"`
-	// InStep and InterStep are the parts of it within steps and between them, null of waits.
+	// InStep and InterStep are its parts within and between steps.
 	InStep    *Part `json:"in_step"`
 	InterStep *Part `json:"inter_step"`
 }
 
-// idleRows compares the rows of idle time of a section, by what their names stand for.
+// idleRows compares the rows of a section of idle time.
 func (t *tester) idleRows(section int) []IdleRow {
 	rows := []IdleRow{}
 	for _, r := range t.sectionRows(section) {

@@ -5,18 +5,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The sections of rows that go by name.
+// Sections of rows by name.
 const (
 	operations = iota // NVTX ranges
 	kernels           // kernels and whole-graph rows
 	calls             // CUDA API calls
 	idleTimes         // idle time by cause and site
-	whyTimes          // the same by cause and why, where that was asked for
+	whyTimes          // idle time by cause and why, if requested
 	waitTimes         // waits in collectives by cause
 	numSections
 )
 
-// Rows that are made of several names of these.
+// Sections of rows that combine several of these names.
 const (
 	classes    = numSections + iota // kernels by class
 	causeTimes                      // idle time by cause
@@ -29,7 +29,7 @@ func isIdle(section int) bool {
 	return section == idleTimes || section == whyTimes || section == causeTimes || section == heldTimes
 }
 
-// setClass says of what class a kernel of a name is: of several the first one's is that of all.
+// setClass records the class of kernels of a name. The first one counts.
 func (r *Run) setClass(name int32, kind event.Kind, class event.Class) {
 	if n := int(name) + 1 - len(r.classes); n > 0 {
 		r.classes = append(r.classes, make([]string, n)...)
@@ -43,7 +43,7 @@ func (r *Run) setClass(name int32, kind event.Kind, class event.Class) {
 	}
 }
 
-// class is the class of kernels of a name, "" where there is none with it.
+// class returns the class of kernels of a name, "" if there are none.
 func (r *Run) class(id int, _ string) string {
 	if id >= len(r.classes) {
 		return ""
@@ -51,7 +51,8 @@ func (r *Run) class(id int, _ string) string {
 	return r.classes[id]
 }
 
-// newNames returns the names of all sections, of which those of waits are known.
+// newNames returns empty names for all sections; waits have those of imbalance and
+// unknown.
 func newNames() (all [numSections]*idle.Names) {
 	for s := range all {
 		all[s] = idle.NewNames(false)

@@ -11,32 +11,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// ProfileOptions says what a profile records.
+// ProfileOptions are the options of Profile.
 type ProfileOptions struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Name is what the run is called in reports; "" takes the names of its files.
+	// Name is the name of the run in reports; "" means the names of its files.
 	Name string
-	// Why divides idle time by why host threads did not go on, too.
+	// Why also divides idle time by why host threads were stalled.
 	Why bool
-	// Memory is how much of the samples is kept in memory, in bytes; the rest goes to a
-	// temporary file. 0 is spill.DefaultMemory.
+	// Memory is how many bytes of samples are kept in memory; the rest goes to a
+	// temporary file. 0 means spill.DefaultMemory.
 	Memory int64
 }
 
-// profiler makes a profile of the batches that it is shown.
+// profiler makes a profile from batches.
 type profiler struct {
 	header  *event.Header
 	run     *Run         // without ranks until the end
-	busy    uint32       // the bits of the kinds that are GPU activity
+	busy    uint32       // a bit for each kind that is GPU activity
 	ranks   []*rank      // in the order of their first row
-	sites   *idle.Sites  // of all ranks, which share names
-	markers *marker.Set  // that steps were found by, nil for the presets
-	rows    []*idleNames // of the sections of idle time
-	waits   *idleNames   // of the section of waits
+	sites   *idle.Sites  // shared by all ranks
+	markers *marker.Set  // by which steps were found, nil for the presets
+	rows    []*idleNames // by section of idle time
+	waits   *idleNames   // for the section of waits
 }
 
-// Profile reads the stream to its end and returns its profile.
+// Profile reads the stream to its end and returns its profile. The caller must close it.
 func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
 	p, err := newProfiler(src.Header(), opt)
 	if err != nil {
@@ -48,8 +48,8 @@ func Profile(src event.Source, opt ProfileOptions) (*Run, error) {
 	return p.end()
 }
 
-// newProfiler returns a profiler for the batches that follow a header. The stream has
-// steps and phases; an error is an *event.Error.
+// newProfiler returns a profiler for the stream with header h, which must have steps and
+// phases. An error is an *event.Error.
 func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 	if h.Isolation == nil {
 		return nil, &event.Error{Msg: "the stream has no steps", Advice: "put isolate and phase before it"}
@@ -92,7 +92,7 @@ func newProfiler(h *event.Header, opt ProfileOptions) (*profiler, error) {
 	return p, nil
 }
 
-// fileNames names a run by its files.
+// fileNames names a run after its files.
 func fileNames(h *event.Header) string {
 	var files []string
 	for i := range h.Reports {
@@ -104,7 +104,7 @@ func fileNames(h *event.Header) string {
 	return strings.Join(files, ", ")
 }
 
-// add observes the rows of a batch, of which nothing is kept.
+// add adds the rows of a batch, which is not retained.
 func (p *profiler) add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error {
 		if err := p.rank(id).walk.Add(b, i, j); err != nil {
@@ -114,8 +114,8 @@ func (p *profiler) add(b *event.Batch) error {
 	})
 }
 
-// rank returns the rank with a number, which may be a new one. Rows of a rank stand
-// together as a rule, so it is the last one nearly always.
+// rank returns the rank with an id, a new one if it is unknown. Rows of a rank are
+// usually contiguous, so it is nearly always the last one.
 func (p *profiler) rank(id int32) *rank {
 	for k := len(p.ranks) - 1; k >= 0; k-- {
 		if p.ranks[k].id == id {
@@ -127,7 +127,7 @@ func (p *profiler) rank(id int32) *rank {
 	return r
 }
 
-// end ends the profile and returns it.
+// end completes the profile and returns it.
 func (p *profiler) end() (*Run, error) {
 	for _, r := range p.ranks {
 		r.finish()

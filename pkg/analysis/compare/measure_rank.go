@@ -12,47 +12,47 @@ import (
 
 // step is what was measured of one step, in ns. busy and gpu are sums over GPUs.
 type step struct {
-	period int64 // without what was not recorded
+	period int64 // without unrecorded time
 	extent int64 // from its start to its end
-	busy   int64 // in the period
-	copies int64 // idle time in it in which GPUs copy or fill
+	busy   int64 // within the period
+	copies int64 // idle time in it during which GPUs copy or fill
 	inter  int64 // idle time between steps, summed over GPUs
 	gpu    int64 // full durations of what starts in the period
 	work   steps.Work
-	ctx    int32 // unknown: not known
+	ctx    int32 // unknown if not known
 	gen    int32 // likewise
 	size   int32 // the number of its allreduce kernels, or 1
 	phase  event.Phase
-	// cut tells that the period is not whole: it is the last of its segment, or
-	// part of it was not recorded.
+	// cut says that the period is not whole: the step is the last of its segment, or
+	// part of the period was not recorded.
 	cut bool
 }
 
 const unknown = -1
 
-// rank is what is known of one rank after the rows so far. It is a
-// step.Accumulator: the walker tells what step the rows belong to.
+// rank is the state of one rank after the rows so far. It is a step.Accumulator: the
+// walker says which step rows belong to.
 type rank struct {
-	*profile // what is left of it
+	*profile // what remains of it at the end
 	shared   *profiler
 	walk     *steps.Walker
 
 	devices []gpu // in the order of their first activity
-	last    int   // index of that of the last GPU row
-	due     int64 // when the next range closes
+	last    int   // index of the device of the last GPU row
+	due     int64 // end of the range that closes next
 
 	idle    attribution
-	segment int64       // start of the open one
-	now     steps.Slice // under way
+	segment int64       // start of the open segment
+	now     steps.Slice // the current slice
 	began   int64       // busy time before it
-	copies  int64       // idle time since it began in which GPUs copy or fill
-	pending step        // what is of pending slices
+	copies  int64       // idle time in it during which GPUs copy or fill
+	pending step        // sums of pending slices
 
-	opens opens         // ranges
+	opens opens         // open ranges
 	near  *steps.Cursor // at the step of the last wait
 }
 
-// newRank returns a rank of the stream, of which nothing was observed.
+// newRank returns a rank of the stream before its first row.
 func (p *profiler) newRank(id int32) *rank {
 	h := p.header
 	r := &rank{profile: p.run.newProfile(id), shared: p, due: never, opens: opens{threads: map[int64][]*open{}}, segment: none}
@@ -73,7 +73,7 @@ func (r *rank) Begin(s steps.Slice) {
 	}
 }
 
-// End credits what GPUs did in a slice that ends at t.
+// End attributes what GPUs did in a slice that ends at t.
 func (r *rank) End(s steps.Slice, t int64) {
 	for k := range r.devices {
 		g := &r.devices[k]
@@ -107,7 +107,7 @@ func (r *rank) Step(b *event.Batch, i, _ int) {
 	}
 }
 
-// EndStep ends a step, of which everything is known now.
+// EndStep ends a step, which is then complete.
 func (r *rank) EndStep(k int, owner steps.Owner) {
 	s, known := r.lastStep(), r.walk.Steps.Last()
 	if owner == steps.StepOwner {
@@ -148,11 +148,11 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	r.idle.Bound()
 }
 
-// lastStep is the step that began last.
+// lastStep returns the step that began last.
 func (r *rank) lastStep() *step { return &r.steps[len(r.steps)-1] }
 
-// stepOf returns the step that row i belongs to, the last one or noStep. Where the slice does not tell yet,
-// the stage that found the steps does.
+// stepOf returns the step of row i, the last one or noStep. In a pending slice the row's
+// own step number decides.
 func (r *rank) stepOf(b *event.Batch, i int) int32 {
 	if r.now.Place == steps.InStep || r.now.Place == steps.Pending && b.Step.Valid.Get(i) {
 		return r.now.Step
@@ -200,7 +200,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	r.sections[kernels].at(name).add(k, e-t, 0, 0)
 }
 
-// findGPU returns the index of a device, which may be a new one.
+// findGPU returns the index of a device, a new one if it is unknown.
 func (r *rank) findGPU(device int32) int {
 	for k := range r.devices {
 		if r.devices[k].device == device {
@@ -211,8 +211,8 @@ func (r *rank) findGPU(device int32) int {
 	return len(r.devices) - 1
 }
 
-// busyUntil is the busy time before t over all GPUs. No GPU row that was taken
-// starts after t, and all that start before were.
+// busyUntil returns the busy time before t over all GPUs, ns. All GPU rows that start
+// before t, and no later ones, must have been observed.
 func (r *rank) busyUntil(t int64) int64 {
 	sum := int64(0)
 	for k := range r.devices {
@@ -222,8 +222,8 @@ func (r *rank) busyUntil(t int64) int64 {
 }
 
 // observeRange observes an NVTX range. Forward-step markers and ranges of the
-// interpreter lock are left out: what is nested in them counts as nested in what
-// is around them.
+// interpreter lock are left out: ranges nested in them count as nested in what surrounds
+// them.
 func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	if class, ok := b.Class.Get(i); ok && (class == event.StepMarker || class == event.GIL) {
 		return
@@ -234,7 +234,7 @@ func (r *rank) observeRange(b *event.Batch, i int, t, e int64, name int32) {
 	r.due = min(r.due, e)
 }
 
-// closeRanges closes the ranges that end at t or before, in the order of their ends.
+// closeRanges closes the ranges that end at or before t, in the order of their ends.
 func (r *rank) closeRanges(t int64) {
 	for r.opens.next() <= t {
 		if o := r.opens.pop(); o.step != noStep {
@@ -245,7 +245,7 @@ func (r *rank) closeRanges(t int64) {
 	r.due = r.opens.next()
 }
 
-// finish observes the end of the rank's rows, but for waits in collectives.
+// finish completes the rank, except for waits in collectives.
 func (r *rank) finish() {
 	r.walk.Finish()
 	r.idle.Close()

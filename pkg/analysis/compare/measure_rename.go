@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// renames are the names in b of operations of a: those that only a has, of which one name alone that
-// only b has is like it, and it like that alone.
+// renames returns new names, by old name, of operations that seem to be renamed from a
+// to b: pairs of names that only one run has, each similar to the other and to no
+// further name.
 func renames(a, b *Run) map[string]string {
 	x, y := a.ranges(), b.ranges()
 	now, like := map[string]string{}, map[string]int{}
@@ -26,7 +27,7 @@ func renames(a, b *Run) map[string]string {
 	return now
 }
 
-// ranges are the names of operations.
+// ranges returns the set of names of operations.
 func (r *Run) ranges() map[string]bool {
 	all := map[string]bool{}
 	for _, one := range r.repeats {
@@ -37,7 +38,8 @@ func (r *Run) ranges() map[string]bool {
 	return all
 }
 
-// sameName reports whether one of two names is the other with words before or after it.
+// sameName reports whether one of two names is the other with words added before or
+// after it.
 func sameName(short, long string) bool {
 	if len(short) > len(long) {
 		short, long = long, short
@@ -51,11 +53,11 @@ func sameName(short, long string) bool {
 	return end == len(long) || !inWord(short[len(short)-1]) || !inWord(long[end])
 }
 
-// apart is what stands between the names of operations in a name of idle time.
+// apart matches what separates the names of operations in a name of idle time.
 var apart = regexp.MustCompile(`\x00|^host:| in | > `)
 
-// renamed is the name of an operation, or an [idleName] with a cause and with calls in ranges, where
-// operations have other names.
+// renamed replaces old names of operations by new ones in key, the name of an operation
+// or an [idleName].
 func renamed(key string, now map[string]string) string {
 	text, from := "", 0
 	for _, at := range append(apart.FindAllStringIndex(key, -1), []int{len(key), len(key)}) {

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// RunCount is how many runs the sides of a comparison have; Target is 0 where
-// there is no target.
+// RunCount is the number of runs on each side of a comparison.
 type RunCount struct {
 	Baseline int `json:"baseline"` // at least 1
-	Target   int `json:"target"`   // 0: there is no target
+	Target   int `json:"target"`   // 0 if there is no target
 }
 
-// Join puts runs of one version together, each a start of its own, so that what
-// differs from start to start is in the evidence. It returns a single run as it is.
-// The runs must not be used afterwards. Runs with unequal ranks or methods cannot
-// be put together: the error says which.
+// Join combines runs of one version, each a separate start, so that variation from start
+// to start is included in the evidence. It returns a single run unchanged. The runs must
+// not be used afterwards. Runs with different ranks, methods or records cannot be
+// combined: the error says which.
 func Join(runs []*Run) (*Run, error) {
 	first := runs[0]
 	if len(runs) == 1 {
@@ -39,7 +38,7 @@ func Join(runs []*Run) (*Run, error) {
 	return all, nil
 }
 
-// repeatable returns an error where other cannot be a repetition of r.
+// repeatable returns an error if other cannot be a repetition of r.
 func (r *Run) repeatable(other *Run) error {
 	switch {
 	case r.Method != other.Method:

@@ -2,26 +2,27 @@ package compare
 
 import "github.com/hostbound/hostbound/pkg/trace/spill"
 
-// row is what one name of one rank cost, step after step. Steps in which the name
-// does not occur have no entry; a step may have several, which add up.
+// row is the cost of one name on one rank, by step. Steps in which the name does not
+// occur have no entry. A step may have several entries, which add up.
 type row struct {
-	log *spill.Log // nil: there are no entries
+	log *spill.Log // nil if there are no entries
 
-	columns int   // that the entries have
-	now     entry // that is being added up
+	columns int   // columns of the entries
+	now     entry // the sum for the current step
 }
 
-// entry is what a name cost in a step, or a part of that; a part may be negative.
+// entry is the cost of a name in a step, or part of it; a part may be negative. Times
+// are in ns.
 type entry struct {
-	step      int32 // noStep: none
+	step      int32 // noStep for none
 	count, ns int64
-	// self and hidden are for operations: the time outside nested ranges, and the
-	// time during which GPUs were busy, summed over the GPUs. Of idle time self is
-	// what lies between steps.
+	// self and hidden are for operations: the time outside nested ranges, and the time
+	// during which GPUs were busy, summed over GPUs. For idle time self is the part
+	// between steps.
 	self, hidden int64
 }
 
-// The columns of a row's entries, by step.
+// Columns of a row's entries.
 const (
 	colCount = spill.Payload + iota
 	colNs
@@ -32,7 +33,7 @@ const (
 
 const noStep = -1
 
-// add adds an event of the row to a step.
+// add adds an occurrence of the name in a step.
 func (r *row) add(step int32, ns, self, hidden int64) {
 	if r.now.step != step {
 		r.flush()
@@ -44,7 +45,7 @@ func (r *row) add(step int32, ns, self, hidden int64) {
 	r.now.hidden += hidden
 }
 
-// flush makes an entry of what is being added up.
+// flush writes the sum for the current step as an entry.
 func (r *row) flush() {
 	if e := &r.now; e.count > 0 {
 		r.log.Add(int64(e.step), []int64{e.count, e.ns, e.self, e.hidden}[:r.columns]...)
@@ -52,7 +53,7 @@ func (r *row) flush() {
 	r.now = entry{step: noStep}
 }
 
-// each calls f with all entries.
+// each calls f with every entry.
 func (r *row) each(f func(entry)) {
 	r.log.Each(spill.Columns(colCount, colNs, colSelf, colHidden), func(rows spill.Rows) {
 		for i, step := range rows[spill.Key] {
@@ -65,14 +66,14 @@ func (r *row) each(f func(entry)) {
 	})
 }
 
-// section is the rows of one section of one rank, by the number of their name.
+// section is the rows of one section on one rank, by id of the name.
 type section struct {
 	store   *spill.Store
-	columns int // of entries: numRowColumns, or 2 without self and hidden
+	columns int // of entries: numRowColumns, or 2 (no self and hidden)
 	rows    []row
 }
 
-// at returns the row of a name, to add to.
+// at returns the row of a name for adding. It is valid until the next call.
 func (s *section) at(id int32) *row {
 	for int(id) >= len(s.rows) {
 		s.rows = append(s.rows, row{now: entry{step: noStep}})
@@ -85,7 +86,7 @@ func (s *section) at(id int32) *row {
 	return r
 }
 
-// row returns the row of a name, nil where it has no entries.
+// row returns the row of a name, nil if it has no entries.
 func (s *section) row(id int) *row {
 	if id >= len(s.rows) || s.rows[id].log == nil || s.rows[id].log.Len() == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (s *section) row(id int) *row {
 	return &s.rows[id]
 }
 
-// seal ends all rows of a rank.
+// seal completes all rows of a rank.
 func (p *profile) seal() {
 	for _, s := range p.sections {
 		for k := range s.rows {

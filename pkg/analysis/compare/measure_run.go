@@ -11,53 +11,55 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Run is the profile of one run: per-step samples of all that can be compared.
+// Run is the profile of one run: per-step samples of all that can be compared. Close it
+// after use.
 type Run struct {
-	// Name is what the run is called.
+	// Name is the name of the run.
 	Name string
-	// Method is how its steps were isolated.
+	// Method is the method by which its steps were isolated.
 	Method string
 	// Ranges reports whether NVTX ranges were recorded at all.
 	Ranges bool
-	// Warnings says what is wrong with its files, a sentence each.
+	// Warnings are what is wrong with its files, a sentence each.
 	Warnings []string
 
 	calls   bool           // CUDA API calls were recorded
-	marker  string         // the expression that its markers were found by, "" for the presets
-	why     bool           // idle time is divided by why, too
-	missing []idle.Missing // what there is no record of for that
+	marker  string         // the expression for its markers, "" for the presets
+	why     bool           // idle time is also divided by why
+	missing []idle.Missing // records that why needs and the run lacks
 
 	workload string     // the header's: event.Training, event.Diffusion or ""
-	ranks    []*profile // those with steps, by run and number
+	ranks    []*profile // those with steps, by run and id
 	names    [numSections]*idle.Names
-	classes  []string // of kernels, by number of their name; "": not known
+	classes  []string // of kernels, by id of their name; "" if unknown
 	store    *spill.Store
-	repeats  []*Run // of one version that this is put together of: itself where it is one
+	repeats  []*Run // the runs of one version that it combines; itself if it is a single run
 }
 
-// newRun returns a run without ranks. So many bytes are kept in memory, the rest in a file.
+// newRun returns a run without ranks. It keeps up to memory bytes of samples in memory,
+// 0 for the default.
 func newRun(memory int64) *Run {
 	r := &Run{names: newNames(), store: spill.NewStore(cmp.Or(memory, spill.DefaultMemory))}
 	r.repeats = []*Run{r}
 	return r
 }
 
-// profile is what is left of a rank.
+// profile is the final data of a rank.
 type profile struct {
-	run      int   // of several that are repeats of one another
+	run      int   // index among repeated runs
 	id       int32 // its number in the stream
 	gpus     int   // devices with activity
 	device   int32 // the first of them
-	size     int64 // the most frequent size of its steps, 0: not known
+	size     int64 // the most frequent size of its steps, 0 if unknown
 	steps    []step
 	steady   []int32 // indices of steps
 	sections [numSections]section
-	from, to int  // the steps of the benchmark segment
-	counts   bool // numbers of requests are known in the benchmark segment
-	unlike   bool // steps are not those that markers show
+	from, to int  // steps of the benchmark segment
+	counts   bool // numbers of requests are known there
+	unlike   bool // steps are not those that forward-step markers show
 }
 
-// newProfile returns what is known of a rank of the run before its rows.
+// newProfile returns the empty profile of a rank.
 func (r *Run) newProfile(id int32) *profile {
 	p := &profile{id: id}
 	for k := range p.sections {
@@ -68,13 +70,13 @@ func (r *Run) newProfile(id int32) *profile {
 	return p
 }
 
-// benchmark is told which steps are the benchmark segment.
+// benchmark sets the steps of the benchmark segment.
 func (p *profile) benchmark(from, to int) {
 	p.from, p.to = from, to
 	p.counts = slices.ContainsFunc(p.steps[from:to], func(s step) bool { return s.ctx != unknown })
 }
 
-// settle puts the ranks in order and leaves out those without steps.
+// settle sorts the ranks and drops those without steps, with a warning.
 func (r *Run) settle() {
 	for _, p := range r.ranks {
 		if len(p.steps) == 0 {
@@ -85,8 +87,8 @@ func (r *Run) settle() {
 	slices.SortFunc(r.ranks, func(a, b *profile) int { return int(a.id - b.id) })
 }
 
-// Close gives the memory and the temporary file of a run back, which is of no use after
-// that.
+// Close frees the memory and the temporary file of a run. The run must not be used
+// afterwards.
 func (r *Run) Close() error {
 	var errs []error
 	for _, one := range r.repeats {
@@ -95,7 +97,7 @@ func (r *Run) Close() error {
 	return errors.Join(errs...)
 }
 
-// kept returns an error where the store of any of its repeats has failed.
+// kept returns an error if the store of any repeat has failed.
 func (r *Run) kept() error {
 	for _, one := range r.repeats {
 		if err := idle.Kept(one.store); err != nil {
@@ -105,7 +107,7 @@ func (r *Run) kept() error {
 	return nil
 }
 
-// hasCounts reports whether the numbers of requests of steps are known.
+// hasCounts reports whether the numbers of requests are known for some rank.
 func (r *Run) hasCounts() bool {
 	return slices.ContainsFunc(r.ranks, func(p *profile) bool { return p.counts })
 }
@@ -115,24 +117,24 @@ type batch struct{ ctx, gen int32 }
 
 func (s *step) batch() batch { return batch{s.ctx, s.gen} }
 
-// choice is the steps of a run that are looked at.
+// choice is the chosen steps of a run.
 type choice struct {
 	run   *Run
 	ranks []chosen
 	n     int // rank-steps
-	// matched tells that both sides have the same batches: what differs from one to another is
-	// no noise.
+	// matched says that both sides have the same batches: differences between batches
+	// are then not noise.
 	matched bool
 }
 
-// chosen is the chosen steps of a rank, in their order.
+// chosen is the chosen steps of a rank, in order.
 type chosen struct {
 	rank  *profile
 	steps []int32
 }
 
-// of returns the steps of the benchmark segment that fit; those whose period is
-// not whole only where there are no others.
+// of returns the steps of the benchmark segment that fit. Steps whose period is not
+// whole are returned only if there are no others.
 func (p *profile) of(fits func(s *step) bool) []int32 {
 	var whole, cut []int32
 	for i := p.from; i < p.to; i++ {
@@ -150,15 +152,15 @@ func (p *profile) of(fits func(s *step) bool) []int32 {
 	return whole
 }
 
-// Phases that steps can be chosen by.
+// Phases by which steps are chosen.
 const (
 	Steady     = "steady"     // those of step.RankSteps.Steady
 	Context    = "context"    // with context requests
-	Generation = "generation" // with generation requests alone
+	Generation = "generation" // with generation requests only
 	All        = "all"        // every step of the benchmark segments
 )
 
-// fits say what steps a phase has, but for Steady, which a rank knows.
+// fits selects the steps of a phase, except for Steady, which each rank knows.
 var fits = map[string]func(s *step) bool{
 	Context:    func(s *step) bool { return s.phase == event.Context },
 	Generation: func(s *step) bool { return s.phase == event.Generation },
@@ -179,7 +181,7 @@ func (r *Run) phase(name string) choice {
 	return c
 }
 
-// keep leaves so many of the steps of each batch, of which there are that many.
+// keep keeps some[b] of the of[b] steps of each batch b, evenly spread.
 func (c *choice) keep(of, some map[batch]int) {
 	c.n, c.matched = 0, true
 	for k := range c.ranks {
@@ -193,7 +195,7 @@ func (c *choice) keep(of, some map[batch]int) {
 	}
 }
 
-// batches returns how many whole steps there are of each batch.
+// batches returns the number of chosen steps of each batch.
 func (c *choice) batches() map[batch]int {
 	count := map[batch]int{}
 	for _, r := range c.ranks {

@@ -8,33 +8,32 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Samples are per-step samples of a run as figures, for whoever has them from
-// elsewhere: from a simulation, or from a log.
+// Samples are per-step samples of a run from another source: a simulation or a log.
 type Samples struct {
-	Name string // what the run is called
-	// Gen is the number of generation requests in each step, negative where that
-	// is not known.
+	Name string // the name of the run
+	// Gen is the number of generation requests in each step, negative if unknown.
 	Gen   int
 	Ranks []RankSamples // rank 0 first
 }
 
-// RankSamples are the samples of one rank, with one GPU; all slices are as long as
-// Wall. Times are us.
+// RankSamples are the samples of one rank with one GPU. All slices are as long as Wall.
+// Times are in us.
 type RankSamples struct {
 	Wall     []float64 // the period of each step
-	Busy     []float64 // GPU time in it
+	Busy     []float64 // busy GPU time in the period
 	Duration []float64 // the extent of the step
-	// Gens are the generation requests of each step where they differ.
+	// Gens are the generation requests of each step if they differ; nil to use
+	// Samples.Gen.
 	Gens []int
-	// Operations are the times of ranges by name, all while the GPU is idle and
-	// none nested in another.
+	// Operations are the times of ranges by name, all while the GPU is idle, none nested
+	// in another.
 	Operations map[string][]float64
-	// Kernels and Calls are times by name, of one kernel and one call a step.
+	// Kernels and Calls are times by name, of one kernel and one call per step.
 	Kernels, Calls map[string][]float64
 }
 
-// FromSamples returns the profile of such a run, to the nanosecond. All of its steps are whole,
-// and those with the most generation requests are steady.
+// FromSamples returns the profile of such a run, rounded to ns. All its steps are whole;
+// those with the most generation requests are steady.
 func FromSamples(s Samples) *Run {
 	run := newRun(0)
 	run.Name, run.Method, run.Ranges, run.calls = s.Name, "samples", true, true
@@ -63,7 +62,7 @@ func FromSamples(s Samples) *Run {
 	return run
 }
 
-// step is step i.
+// step returns step i.
 func (s *RankSamples) step(i int, gen int32) step {
 	if s.Gens != nil {
 		gen = int32(s.Gens[i])
@@ -77,5 +76,5 @@ func (s *RankSamples) step(i int, gen int32) step {
 	return one
 }
 
-// nanoseconds rounds a time in us.
+// nanoseconds converts us to ns, rounded.
 func nanoseconds(us float64) int64 { return int64(math.Round(us * 1e3)) }

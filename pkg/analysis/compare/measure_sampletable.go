@@ -6,43 +6,41 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// sampleTable is the chosen steps of a run, laid out: a sample for each rank-step, rank
-// after rank. A row becomes a number for each sample.
+// sampleTable is the layout of the chosen steps of a run: one sample per rank-step, rank
+// after rank. A row becomes one number per sample.
 //
-// Figures are means over all samples, and their uncertainty is that of the same
-// samples. Those that are equally far on through their rank's steps share a slot:
-// ranks run in step, and what all of them feel at once is one sample and not many.
-// Neighbouring slots share a bin where there are more than stat.MaxBins, and of
-// several runs that repeat one another each is one bin. Bins are what the variance of
-// a mean is estimated from.
+// Figures are means over all samples. Their uncertainty is estimated from bins. Samples
+// at the same place in their rank's steps share a slot: ranks run in step, so what
+// affects all of them at once is one observation, not several. Neighbouring slots share
+// a bin if there are more than stat.MaxBins. Of several repeated runs, each is one bin.
 //
-// Where batches are matched each group is the steps of one batch, and what steps contribute is
-// beyond the mean of their group. Else there is one group.
+// If batches are matched, the steps of each batch are a group, and steps contribute
+// their deviation from the mean of their group. Otherwise there is one group.
 type sampleTable struct {
 	c     choice
-	at    [][]int32 // sample of a step, by rank and step; -1: not chosen
-	n     int       // of samples
-	first []int     // sample of each rank, and n
+	at    [][]int32 // sample of a step, by rank and step; -1 if not chosen
+	n     int       // number of samples
+	first []int     // first sample of each rank, then n
 	group []int32   // by sample
 	slot  []int32   // by sample
 	bin   []int32   // by sample
-	slots int       // steps of the longest rank, added up over runs
+	slots int       // steps of the longest rank, summed over runs
 	bins  int
-	runs  int     // that repeat one another
+	runs  int     // repeated runs
 	runOf []int32 // by slot
 
-	// Room that estimates share: so a table is for one goroutine.
+	// Scratch of estimates, so a table is not safe for concurrent use.
 	est stat.Estimator
 	all []sums    // by group
 	u   []float64 // by bin
 }
 
-// sums is a sum over samples of a group and their number; and their mean, and what a sample
-// contributes for each unit that it lies above it.
+// sums are over the samples of a group: their sum, number and mean, and the factor from
+// a sample's deviation to its contribution.
 type sums struct{ sum, n, mean, part float64 }
 
-// newSampleTable lays the chosen steps out. longer is how many times as many they are as those of
-// the other side.
+// newSampleTable lays out the chosen steps. longer is how many times as many they are as
+// those of the other side.
 func newSampleTable(c choice, longer float64) *sampleTable {
 	s := &sampleTable{c: c, est: stat.Estimator{Longer: longer}}
 	groups := map[batch]int32{}
@@ -73,12 +71,12 @@ func newSampleTable(c choice, longer float64) *sampleTable {
 	return s
 }
 
-// putInBins gives each sample its slot and its bin. A slot is a place in the order of a run's
-// steps: ranks do the same step at the same time, and what one sample of it shows the others
-// show, too, so that they share a slot and count as one observation. The ranks with fewer
-// steps are spread over the slots of that with most. Slots are joined to at most
-// stat.MaxBins bins of neighbours; of several runs each is one bin, as runs differ from
-// each other more than their steps show.
+// putInBins assigns samples to slots and bins. A slot is a place in the order of a run's
+// steps. Ranks run the same step at the same time, and what one rank's sample shows, the
+// others show, too: they count as one observation. Ranks with fewer steps are spread
+// over the slots of the rank with the most. Neighbouring slots are joined to at most
+// stat.MaxBins bins. Of several runs each is one bin, because runs differ from each
+// other more than their steps show.
 func (s *sampleTable) putInBins() {
 	s.runs = len(s.c.run.repeats)
 	length, first := make([]int, s.runs), make([]int, s.runs)
@@ -110,8 +108,8 @@ func (s *sampleTable) putInBins() {
 	}
 }
 
-// estimate returns the mean of x, by sample, times scale. Samples that are NaN do not
-// count; with fewer than stat.MinSamples others nothing is known of its uncertainty.
+// estimate returns the mean of x, by sample, times scale. NaN samples do not count. With
+// fewer than stat.MinSamples others, the uncertainty is unknown.
 func (s *sampleTable) estimate(x []float64, scale float64) stat.Estimate {
 	clear(s.all)
 	sum, count := 0.0, 0.0
@@ -126,7 +124,7 @@ func (s *sampleTable) estimate(x []float64, scale float64) stat.Estimate {
 		a := &s.all[g]
 		a.mean, a.part = a.sum/a.n, scale/count
 		if s.c.matched && a.n > 1 {
-			// The mean of each batch has taken a degree of freedom.
+			// The mean of each batch costs a degree of freedom.
 			a.part *= math.Sqrt(a.n / (a.n - 1))
 		}
 	}
@@ -144,7 +142,7 @@ func (s *sampleTable) estimate(x []float64, scale float64) stat.Estimate {
 	return e
 }
 
-// uncertain makes an estimate of a mean to which the bins have contributed u.
+// uncertain returns the estimate of a mean from the contributions of bins in u.
 func (s *sampleTable) uncertain(mean float64) stat.Estimate {
 	if s.runs > 1 {
 		return stat.Repeated(mean, s.u, s.slots)
@@ -152,7 +150,7 @@ func (s *sampleTable) uncertain(mean float64) stat.Estimate {
 	return s.est.Influence(mean, s.u, float64(s.slots))
 }
 
-// nothing is the estimate of a row that the run does not have.
+// nothing returns the estimate for a row that the run does not have.
 func (s *sampleTable) nothing() *stat.Estimate {
 	clear(s.u)
 	return new(s.uncertain(0))
@@ -171,7 +169,7 @@ func (s *sampleTable) perBin(x []float64) []float64 {
 	return sums
 }
 
-// ofBins estimates the mean of one figure for each bin, of which those that are NaN do not count.
+// ofBins estimates the mean of one value per bin. NaN and infinite ones do not count.
 func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 	if s.runs == 1 {
 		return s.est.Mean(numbers(x))
@@ -179,7 +177,7 @@ func (s *sampleTable) ofBins(x []float64) stat.Estimate {
 	return s.ofRuns(numbers(x))
 }
 
-// each returns a number for each sample.
+// each returns f of each sample's step.
 func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
 	x := make([]float64, 0, s.n)
 	for _, r := range s.c.ranks {
@@ -190,7 +188,7 @@ func (s *sampleTable) each(f func(st *step, gpus float64) float64) []float64 {
 	return x
 }
 
-// spread returns what is there of a figure of each sample by bin and in ascending order.
+// spread returns the values of x that are not NaN, by bin and sorted.
 func (s *sampleTable) spread(x []float64) stat.Sequence {
 	bins := make([][]float64, s.bins)
 	for p, v := range x {
@@ -199,11 +197,11 @@ func (s *sampleTable) spread(x []float64) stat.Sequence {
 		}
 	}
 	d := stat.Sequence{Bins: bins, Steps: float64(s.slots)}
-	d.Sorted() // here, where both runs are measured at a time
+	d.Sorted() // here, because sides are measured concurrently
 	return d
 }
 
-// largest returns the largest value of x over the ranks, by slot.
+// largest returns the largest value of x over ranks, by slot, 0 if there is none.
 func (s *sampleTable) largest(x []float64) []float64 {
 	y := make([]float64, s.slots)
 	for p, v := range x {
@@ -214,8 +212,8 @@ func (s *sampleTable) largest(x []float64) []float64 {
 	return y
 }
 
-// ofRuns estimates the mean of what a figure is in each of several runs; of one run no more is
-// known than what it is there.
+// ofRuns estimates a mean from its value in each run. For one run its uncertainty is
+// unknown.
 func (s *sampleTable) ofRuns(x []float64) stat.Estimate {
 	mean := stat.Mean(x)
 	if s.runs == 1 {
@@ -228,17 +226,16 @@ func (s *sampleTable) ofRuns(x []float64) stat.Estimate {
 	return stat.Repeated(mean, u, s.slots)
 }
 
-// The figures of a step that stand in the summary, in ns.
+// Figures of a step in the summary, in ns. wallOf is the period.
 func wallOf(s *step, _ float64) float64 { return float64(s.period) }
 
 // busyOf is the activity of all GPUs.
 func busyOf(s *step, _ float64) float64 { return float64(s.busy) }
 
-// idleOf is what of the period of all GPUs is not busy.
+// idleOf is the time of all GPUs in the period that is not busy.
 func idleOf(s *step, gpus float64) float64 { return gpus*float64(s.period) - float64(s.busy) }
 
-// gapOf is the time from the end of a step to the next one, NaN where there is
-// none.
+// gapOf is the time from the end of a step to the next one, NaN if it is not positive.
 func gapOf(s *step, _ float64) float64 {
 	if gap := s.period - s.extent; gap > 0 {
 		return float64(gap)

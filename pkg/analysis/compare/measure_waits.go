@@ -8,14 +8,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Causes of waits in collectives that are no idle time of another rank.
+// Causes of waits in collectives that are not idle time of another rank.
 const (
 	imbalance    = collective.ImbalanceName // the late rank's own kernels took longer
-	waitsUnknown = collective.UnknownName   // the late rank was not recorded, or did nothing that shows
+	waitsUnknown = collective.UnknownName   // the late rank was not recorded, or shows no cause
 )
 
-// observeCollective observes an activity of a GPU for the waits in collectives; d is what
-// idle knows of the GPU after it.
+// observeCollective observes a GPU activity for the waits in collectives. d is the state
+// of the GPU in package idle after the activity.
 func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class event.Class) {
 	if r.idle.EndedGap() && d.GapStart >= r.segment {
 		for p := range r.idle.LastGap() {
@@ -31,7 +31,7 @@ func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class ev
 	})
 }
 
-// lanes are the GPUs with collectives, and their ranks.
+// lanes returns the GPUs with collectives, and their ranks.
 func (p *profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	for _, r := range p.ranks {
 		for k := range r.devices {
@@ -44,8 +44,8 @@ func (p *profiler) lanes() (lanes []collective.Lane, of []*rank) {
 	return lanes, of
 }
 
-// divideWaits finds out how long GPUs of the run waited in collectives, and for what, and adds
-// that to the steps of their ranks.
+// divideWaits finds how long GPUs waited in collectives, and for what, and adds that to
+// the steps of their ranks.
 func (p *profiler) divideWaits() {
 	lanes, of := p.lanes()
 	if len(lanes) == 0 {
@@ -61,7 +61,7 @@ func (p *profiler) divideWaits() {
 	p.run.Warnings = append(p.run.Warnings, m.Doubts()...)
 }
 
-// addWait adds a wait to the steps whose periods it lies in. Its parts lie one after the other.
+// addWait adds a wait to the steps in whose periods it lies. Its parts are consecutive.
 func (r *rank) addWait(w *collective.Member) {
 	if r.near == nil {
 		r.near = new(steps.NewCursor(&r.walk.Steps))
@@ -69,7 +69,7 @@ func (r *rank) addWait(w *collective.Member) {
 	t := w.At
 	for _, p := range w.Parts {
 		id := int32(p.Key)
-		if id < 0 { // Imbalance and Unknown, whose names are the first ones
+		if id < 0 { // Imbalance and Unknown, which have the first ids
 			id = ^id
 		}
 		row := r.sections[waitTimes].at(id)
