@@ -2,33 +2,33 @@
 //
 // # The rows
 //
-// A run has a row for each scope and metric: what it is called (run, label), what it is
-// of (version, commit, further tags as JSON), when it was recorded (time_ns, UTC since
-// 1970), and the figure: value, its interval over the run's steps (low, high), and the
-// times that it is made of (numerator_ns, denominator_ns). Beside the ratios of package
-// metric there are step_p50_us and step_p90_us of each phase. What is not known is null.
+// A run has a row for each scope and metric. It holds the run's name (run, label), its origin
+// (version, commit, further tags as JSON), and when it was recorded (time_ns, UTC since 1970).
+// The figure is value, with its interval over the run's steps (low, high) and the times that
+// it is the ratio of (numerator_ns, denominator_ns). Metrics are the ratios of package metric,
+// and step_p50_us and step_p90_us of each phase. Unknown values are null.
 //
 // # The test
 //
-// A series is the figure of a scope in the last runs, oldest first, the run in question
-// last. The time per step is tested as its logarithm; a ratio as the time that it is of
-// each step, in shares of the usual step, so that a ratio of steps that became shorter is
-// not worse for it. Whether the level of the run in question lies more than the least rise
-// above that before, since a step or a slow drift at any of the last places, is
-// stat.LastRise: a prediction interval by Student's t for the night of the change, found
-// better with each night. The noise from start to start is that of the runs themselves,
-// and no fixed threshold.
+// A series is one metric of one scope in the last runs, oldest first, with the run in
+// question last. The time per step is tested as its logarithm. A ratio is tested as its time
+// per step, relative to the mean step: it is not worse if only the steps became shorter.
 //
-// Half of the chance Alpha is for the time per step, the rest for all other series, by
-// Holm's method with weights: a night on which nothing changed is called worse with at most that chance,
-// where runs are independent and their noise is normal. Because a rise counts only beyond
-// the least one, it is much less where runs vary by less than that: scripts/accuracy has the
-// figures (section nights). Runs that depend on one another (a machine that gets warmer, a
-// load that grows) are a change, and are called one.
+// stat.LastRise tests whether the level of the run in question exceeds the earlier level by
+// more than the least rise, since a jump or a slow drift at any of the last runs. It uses a
+// prediction interval by Student's t for the night of the change, and detects a change better
+// with each further night. The noise from start to start is that of the runs themselves, not
+// a fixed threshold.
 //
-// A change that is meant to stay is acknowledged by naming the run that it began with
-// (Options.Accept): a level begins there. Earlier runs then say how much runs vary, not what
-// the level is, so that the next night is tested at once.
+// Three quarters of the chance Alpha are for the time per step, the rest for all other series,
+// by Holm's method with weights. If runs are independent and their noise is normal, a night on
+// which nothing changed is called worse with at most that chance. The chance is much lower if
+// runs vary by less than the least rise (scripts/accuracy, section nights). Runs that depend
+// on one another (a machine that gets warmer, a load that grows) count as a change.
+//
+// To accept a change that is meant to stay, name the run that it began with
+// (HistoryOptions.Accept): a new level begins there. Earlier runs then only tell how much runs
+// vary, so that the next night can be tested at once.
 
 package metric
 
@@ -44,13 +44,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Metrics of runs beside the ratios of package metric: quantiles of a step's period.
+// Metrics of runs other than ratios: quantiles of the step period.
 const (
 	StepP50 = "step_p50_us" // the median, us
 	StepP90 = "step_p90_us" // the 90th percentile, us
 )
 
-// Tested are the metrics of which more is worse, and none of which is another one.
+// Tested are the metrics that are tested: higher is worse, and none repeats another one.
 var Tested = []string{GPUIdle, Launch, PrepImpact, StepP50}
 
 // Key names a series.
@@ -58,23 +58,22 @@ type Key struct {
 	Scope, Metric string // as in the rows
 }
 
-// HistoryRun is the figures of a run.
+// HistoryRun holds the figures of a run.
 type HistoryRun struct {
-	// Name is what it is called, Time when it was recorded, in ns since 1970, 0 where that
-	// is not known.
+	// Name is the name of the run. Time is when it was recorded, in ns since 1970, 0 if unknown.
 	Name string
 	Time int64
-	// Values are its figures that are known.
+	// Values are its known figures.
 	Values map[Key]float64
-	row    int // the first of a table that it was read from
+	row    int // first row in the table that it was read from
 }
 
-// HistoryOptions say what a run is compared with.
+// HistoryOptions says what a run is compared with, and how.
 type HistoryOptions struct {
-	Last  int     // runs before it, 0: DefaultLast
-	Alpha float64 // chance of a false alarm, 0: DefaultAlpha
-	Least float64 // least rise, as a share of a step, 0: DefaultLeast
-	// Accept has the names of runs with which a level began that is the new normal.
+	Last  int     // number of runs before it, 0 for DefaultLast
+	Alpha float64 // chance of a false alarm, 0 for DefaultAlpha
+	Least float64 // least rise, as a share of a step, 0 for DefaultLeast
+	// Accept names runs with which an accepted new level began.
 	Accept []string
 }
 
@@ -82,15 +81,14 @@ type HistoryOptions struct {
 type HistoryResult struct {
 	// Runs is the number of runs that it was compared with.
 	Runs int `json:"runs"`
-	// Worse tells that some series rose; Unknown says why that is not known, "" where it
-	// is.
+	// Worse is set if some series rose. Unknown says why that cannot be told, "" if it can.
 	Worse   bool   `json:"worse"`
 	Unknown string `json:"cannot_tell,omitempty"`
 	// Alpha bounds the chance that Worse is a false alarm.
 	Alpha float64 `json:"alpha"`
 	// Least is the least rise that counts, as a share of a step.
 	Least float64 `json:"least_rise"`
-	// Series has an entry for each series that was tested, the surest rise first.
+	// Series has an entry for each tested series, the most certain rise first.
 	Series []Series `json:"series"`
 }
 
@@ -98,26 +96,26 @@ type HistoryResult struct {
 type Series struct {
 	Scope  string `json:"scope"`  // one of metric.Scopes
 	Metric string `json:"metric"` // one of Tested
-	// Value is that of the run, Before and After the means of the runs before and since the
-	// surest place of a rise, which is the run named Since, Runs of them ago; of a drift After
-	// is Value.
+	// Value is that of the run in question. Since is the run at which a rise is most certain,
+	// and Runs the number of runs from it on. Before and After are the means of the runs before
+	// and from it on; for a drift, After is Value.
 	Value  float64 `json:"value"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
 	Since  string  `json:"since"`
 	Runs   int     `json:"runs_since"`
-	// Drift tells that it rose with each run since then, and not at once.
+	// Drift is set if it rose with each run since then, not at once.
 	Drift bool `json:"drift"`
-	// Rise is by how much the run's level lies above that before, as a share of a step.
+	// Rise is by how much the run's level exceeds the level before, as a share of a step.
 	Rise float64 `json:"rise"`
-	// P is the chance of as sure a rise where nothing rose by more than Least, Adjusted the
-	// same over all series together; Worse tells that Adjusted is at most Alpha.
+	// P is the chance of a rise this certain if nothing rose by more than Least. Adjusted is the
+	// same over all series together. Worse is set if Adjusted is at most Alpha.
 	P        float64 `json:"p_value"`
 	Adjusted float64 `json:"p_adjusted"`
 	Worse    bool    `json:"worse"`
 }
 
-// Examine says whether a run is worse than those before it.
+// Examine tests whether a run is worse than those before it, which are in order, oldest first.
 func Examine(before []HistoryRun, run HistoryRun, opt HistoryOptions) *HistoryResult {
 	opt.Last, opt.Alpha, opt.Least = cmp.Or(opt.Last, DefaultLast), cmp.Or(opt.Alpha, DefaultAlpha), cmp.Or(opt.Least, DefaultLeast)
 	before = before[max(0, len(before)-opt.Last):]
@@ -150,8 +148,8 @@ func (res *HistoryResult) tooFew(run HistoryRun, opt *HistoryOptions) string {
 	return fmt.Sprintf("fewer than %d of the last %d runs have the same metrics", MinRuns, res.Runs)
 }
 
-// adjust makes the chances of the series those of all together. The time per step has
-// stepShare of Alpha to itself.
+// adjust sets Adjusted and Worse, over all series together. The time per step gets stepShare
+// of Alpha.
 func (res *HistoryResult) adjust() {
 	p, weight := make([]float64, len(res.Series)), make([]float64, len(res.Series))
 	step := -1
@@ -171,8 +169,8 @@ func (res *HistoryResult) adjust() {
 	}
 }
 
-// examine tests one series of runs, the last of which is in question; false where there are
-// too few that have it.
+// examine tests one series of runs; the last run is the one in question. ok is false if too
+// few runs have the metric.
 func examine(runs []HistoryRun, key Key, opt *HistoryOptions) (s Series, ok bool) {
 	last := &runs[len(runs)-1]
 	if _, ok := last.Values[key]; !ok {
@@ -181,7 +179,7 @@ func examine(runs []HistoryRun, key Key, opt *HistoryOptions) (s Series, ok bool
 	var values, steps []float64
 	var names []string
 	var levels []int
-	begins := false // a level that was accepted begins with the next run that has the metric
+	begins := false // an accepted level begins with the next run that has the metric
 	for i := range runs {
 		r := &runs[i]
 		begins = begins || r.Name != "" && slices.Contains(opt.Accept, r.Name)
@@ -214,8 +212,8 @@ func examine(runs []HistoryRun, key Key, opt *HistoryOptions) (s Series, ok bool
 	return s, true
 }
 
-// scaled returns what is tested of a series: the logarithm of a time, a ratio as the time
-// that it is of each step, in shares of the usual step where all are known.
+// scaled returns the values that are tested: the logarithm of a time; a ratio as time per step,
+// relative to the mean step, if all step times are known.
 func scaled(values, steps []float64, name string) []float64 {
 	x := slices.Clone(values)
 	for i, v := range values {
@@ -229,8 +227,8 @@ func scaled(values, steps []float64, name string) []float64 {
 	return x
 }
 
-// step is how long a step of a scope lasts, of the aggregate one of the generation, or else of
-// the context steps.
+// step returns the median step of a scope, in us. For the aggregate it is that of the generation
+// steps, else of the context steps.
 func (r *HistoryRun) step(scope string) (us float64, ok bool) {
 	if scope != Aggregate {
 		us, ok = r.Values[Key{scope, StepP50}]
@@ -242,7 +240,7 @@ func (r *HistoryRun) step(scope string) (us float64, ok bool) {
 	return r.step(Context)
 }
 
-// Of returns the figures of a run that was measured.
+// Of returns the figures of a measured run.
 func Of(name string, res *Result) HistoryRun {
 	r := HistoryRun{Name: name, Time: res.Time, Values: map[Key]float64{}}
 	for _, row := range runFigures(res) {
@@ -253,8 +251,8 @@ func Of(name string, res *Result) HistoryRun {
 	return r
 }
 
-// Read returns the runs that rows are of, in the order of their times, those without one
-// first, else of the rows.
+// Read returns the runs in a table of rows, ordered by time, those without a time first, and
+// then by row.
 func Read(t *table.Table) ([]HistoryRun, error) {
 	if err := t.Check(table.Fields("run text, scope text, metric text, value float")...); err != nil {
 		return nil, fmt.Errorf("no history of runs: %w", err)
@@ -278,15 +276,15 @@ func Read(t *table.Table) ([]HistoryRun, error) {
 	return runs, nil
 }
 
-// Before returns the runs that came before a run: none that is the run itself, under
-// whatever name, nor, where times are known, one that is later.
+// Before returns the runs that came before a run. It leaves out the run itself, under any name,
+// and runs that are later, if times are known.
 func Before(runs []HistoryRun, run HistoryRun) []HistoryRun {
 	return slices.DeleteFunc(slices.Clone(runs), func(r HistoryRun) bool {
 		return run.same(r) || run.Time != 0 && r.Time > run.Time
 	})
 }
 
-// same reports whether two are one run, under whatever name.
+// same reports whether two are the same run, under any name.
 func (r *HistoryRun) same(other HistoryRun) bool {
 	return r.Time == other.Time && maps.Equal(r.Values, other.Values)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Report says for people whether the run is worse than those before.
+// Report adds to s whether the run is worse than those before.
 func (res *HistoryResult) Report(s *report.Section) {
 	switch {
 	case res.Unknown != "":
@@ -31,8 +31,8 @@ func (res *HistoryResult) Report(s *report.Section) {
 	}
 }
 
-// Finding says in a line what got worse most surely, by how much and since when; "" where
-// nothing did.
+// Finding says in one line what most certainly got worse, by how much and since when. It is ""
+// if nothing did.
 func (res *HistoryResult) Finding() string {
 	if !res.Worse {
 		return ""
@@ -41,7 +41,7 @@ func (res *HistoryResult) Finding() string {
 	return x.change() + " " + x.since()
 }
 
-// change says what changed by how much, up to the name of the run that it began with.
+// change says what changed and by how much. The name of the run that it began with follows.
 func (x *Series) change() string {
 	how := "since"
 	if x.Drift {
@@ -59,7 +59,7 @@ func (res *HistoryResult) Test() report.Test {
 	return t
 }
 
-// figure shows a value of the series.
+// figure formats a value of the series.
 func (x *Series) figure(v float64) string {
 	if x.Metric == StepP50 {
 		return report.Micros(v)
@@ -67,7 +67,7 @@ func (x *Series) figure(v float64) string {
 	return report.Percent(v)
 }
 
-// rise shows by how much the level rose.
+// rise formats by how much the level rose.
 func (x *Series) rise() string {
 	if x.Metric == StepP50 {
 		return report.Change(x.Rise)
@@ -75,7 +75,7 @@ func (x *Series) rise() string {
 	return report.Change(x.Rise) + " of a step"
 }
 
-// since names the first run that is worse.
+// since names the first run at the new level.
 func (x *Series) since() string {
 	switch {
 	case x.Runs == 1:

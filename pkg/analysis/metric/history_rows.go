@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// RunsSchema and RunsVersion name the rows of runs.
+// RunsSchema and RunsVersion identify tables of runs.
 const (
 	RunsSchema  = "runs"
 	RunsVersion = 1
@@ -18,14 +18,14 @@ const (
 var runsFields = table.Fields("run text, label text, version text, commit text, tags text, time_ns int, " +
 	"scope text, metric text, value float, low float, high float, numerator_ns int, denominator_ns int")
 
-// figure is a figure of a run; what is not known is nil.
+// figure is a figure of a run; unknown values are nil.
 type figure struct {
 	scope, metric          string
 	value, low, high       *float64
 	numerator, denominator *int64
 }
 
-// runFigures returns the figures of a run.
+// runFigures returns the figures of a run: all metrics, and the quantiles of each phase.
 func runFigures(res *Result) (all []figure) {
 	for i := range res.Rows {
 		r := &res.Rows[i]
@@ -52,10 +52,10 @@ func runFigures(res *Result) (all []figure) {
 	return all
 }
 
-// New returns a table without rows.
+// New returns an empty table of runs.
 func New() *table.Table { return table.New(RunsSchema, RunsVersion, runsFields...) }
 
-// Extend adds rows that were written before.
+// Extend appends the rows of old to t. It fails if old lacks columns of runs.
 func Extend(t, old *table.Table) error {
 	if err := old.Check(runsFields...); err != nil {
 		return err
@@ -70,9 +70,9 @@ func Extend(t, old *table.Table) error {
 	return nil
 }
 
-// Add adds the rows of runs that a table does not have yet, and returns the names of those
-// that it has, with the same time and figures, each with its name there. Another run of a name that is there is numbered:
-// rows of one run have one name.
+// Add appends the runs of more that t does not have yet. For those that it has, with the same
+// time and figures, it returns the name in more and the name in t. If another run in t has the
+// same name, a number is added to the name, because a name stands for one run.
 func Add(t, more *table.Table) (known [][2]string, err error) {
 	old, err := Read(t)
 	if err != nil {
@@ -82,7 +82,7 @@ func Add(t, more *table.Table) (known [][2]string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[string]string{} // what a run is called in t, "" where it is there already
+	names := map[string]string{} // by name in more: the name in t, "" if the run is there already
 	for _, r := range runs {
 		if k := slices.IndexFunc(old, r.same); k >= 0 {
 			known, names[r.Name] = append(known, [2]string{r.Name, old[k].Name}), ""
@@ -109,7 +109,7 @@ func Add(t, more *table.Table) (known [][2]string, err error) {
 	return known, nil
 }
 
-// Append adds the rows of a run.
+// Append adds the rows of a run to t.
 func Append(t *table.Table, name string, res *Result) {
 	others := map[string]string{}
 	for key, value := range res.Tags {
@@ -119,7 +119,7 @@ func Append(t *table.Table, name string, res *Result) {
 	}
 	tags := ""
 	if len(others) > 0 {
-		b, _ := json.Marshal(others) // strings can be marshalled
+		b, _ := json.Marshal(others) // a map of strings never fails
 		tags = string(b)
 	}
 	var time any

@@ -9,34 +9,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// The idle time of a GPU that has a host cause, as package idle defines causes: of a gap what
-// lies before the launching call of the activity that ends it has returned, unless one graph
-// replay runs on both sides of it, and but for the time in which threads wait for requests.
-// What no activity of the window ends has none.
+// Idle time with a host cause, as package idle defines causes: the part of a gap before the
+// launching call of the activity that ends it returned. Excluded are gaps inside one graph
+// replay, gaps that no activity of the window ends, and time in which threads wait for
+// requests.
 
-// What waits in collectives are due to, as far as metrics tell.
+// The causes of waits in collectives that metrics distinguish.
 const (
 	hostKey  collective.Key = iota // a host cause
-	otherKey                       // none: replays, queues, requests
+	otherKey                       // no host cause: replays, queues, requests
 )
 
-// hostIdle is what is known of idle time that has not ended, or whose owner is not known.
+// hostIdle is the state for idle time that has not ended, or whose owner is not known yet.
 type hostIdle struct {
-	origin  int64                         // start of the first slice that counts
-	segment int64                         // start of the open segment
-	waits   [step.RequestWays][]stat.Span // for requests, of which a part may be in an open gap
+	origin  int64                         // start of the first slice that counts, ns
+	segment int64                         // start of the open segment, ns
+	waits   [step.RequestWays][]stat.Span // waits for requests that an open gap may overlap
 	earlier []earlier
 }
 
-// earlier is idle time with a host cause that began before the slice in which it ended: of one
-// stretch of time that belongs to one thing.
+// earlier is idle time with a host cause from before the slice in which its gap ended. All of it
+// belongs to the same step, or to the time between two.
 type earlier struct {
-	at            int64 // in the stretch
-	ended         int64 // of the gap
+	at            int64 // a time in it, ns
+	ended         int64 // end of the gap, ns
 	ns, following int64
 }
 
-// endGap observes that an activity ends an idle gap of a GPU, which began at from.
+// endGap observes an idle gap of a GPU from from to to, which row i ends. graph says that the
+// gap is inside one graph replay.
 func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int) {
 	h, now := &r.hosts, r.walk.Slice()
 	if from = max(from, h.origin); from >= to || now.Unrecorded {
@@ -45,7 +46,7 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 	until := to
 	if graph {
 		until = from
-	} else if end, known := b.LaunchEnd.Get(i); known { // as package idle has it
+	} else if end, known := b.LaunchEnd.Get(i); known { // as in package idle
 		until = min(max(end, from), to)
 	}
 	if len(h.waits[step.Fetching])+len(h.waits[step.Following]) == 0 && from >= max(now.Start, h.segment) { // Fast path
@@ -73,7 +74,7 @@ func (r *rank) endGap(d *gpu, from, to int64, graph bool, b *event.Batch, i int)
 	}
 }
 
-// creditHost credits idle time with a host cause, of a gap that ended.
+// creditHost credits idle time with a host cause, parts of a gap that ended at ended.
 func (r *rank) creditHost(parts []stat.Span, ended int64) {
 	h, now := &r.hosts, r.walk.Slice()
 	var follows []stat.Span
@@ -107,7 +108,8 @@ func (r *rank) creditHost(parts []stat.Span, ended int64) {
 	}
 }
 
-// forget forgets, at the end of a slice, waits that are in no open gap.
+// forget drops, at the end t of slice s, the waits that no open gap can overlap. Gaps do not
+// span time that was not recorded.
 func (r *rank) forget(s step.Slice, t int64) {
 	h, least := &r.hosts, t
 	if s.Unrecorded {
@@ -129,7 +131,7 @@ func (r *rank) forget(s step.Slice, t int64) {
 	}
 }
 
-// settle says to which steps idle time belongs whose owner is known now: all steps are.
+// settle credits earlier idle time to steps, once all steps are known.
 func (r *rank) settle() {
 	w := r.walk
 	if len(r.hosts.earlier) == 0 || w.Steps.Len() == 0 {

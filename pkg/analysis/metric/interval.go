@@ -4,24 +4,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Interval holds the truth of a ratio with a probability of 95 %: what the run
-// would come to if it went on like this. It is of this start of the program; what
-// differs from start to start is not in it.
+// Interval is a 95 % confidence interval of a ratio: what the run would come to if it went on
+// like this. It is for this start of the program and does not cover how starts differ.
 type Interval struct {
-	Low, High float64 // ratios, Low <= High; within 0 to 1 but for those of launches
+	Low, High float64 // ratios, Low <= High; from 0 to 1, except for ratios of launches
 }
 
-// series is what was measured step after step in a scope. Ranks run in step, and
-// what all of them feel at once is one sample: the steps of the ranks that are
-// equally far on through those of their rank are added up.
+// series holds the measurements of a scope step by step. Ranks run in step, so what affects
+// all of them at once is one sample: steps at the same relative position in their ranks are
+// added up.
 type series struct {
 	samples []figures
-	steps   int // of the rank with the most
+	steps   int // number of steps of the rank with the most
 }
 
-// newSeries returns the whole steps of a scope, over the ranks, in at most stat.MaxBins
-// samples; none where no rank has MinSteps. The last step of a segment has no
-// whole period and would count as an outlier.
+// newSeries returns the whole steps of a scope, over all ranks, in at most stat.MaxBins samples,
+// or none if no rank has MinSteps. The last step of a segment is left out: its period is not
+// whole and would be an outlier.
 func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 	all := make([][]int, len(ranks))
 	n := 0
@@ -49,7 +48,7 @@ func newSeries(ranks []*rank, in func(r *rank, k int) bool) *series {
 	return s
 }
 
-// intervals gives the rows of a scope their intervals.
+// intervals sets the intervals of the rows of a scope.
 func (s *series) intervals(est *stat.Estimator, rows []Row) {
 	n := len(s.samples)
 	num, den := make([]float64, n), make([]float64, n)
@@ -70,14 +69,14 @@ func (s *series) intervals(est *stat.Estimator, rows []Row) {
 	}
 }
 
-// bound is the interval of the row, given that of the whole steps and their ratio, kept
-// to what the ratio can be. The row counts cut steps, too, whose share is another in a run
-// of another length: the interval is moved to the ratio of all steps, and holds both.
+// bound returns the interval of the row, given that of the whole steps (lo, hi) and their ratio
+// (whole), clipped to possible values. The row also counts cut steps, whose share depends on the
+// length of the run, so the interval is extended to cover the ratio of all steps, too.
 func (r *Row) bound(lo, hi, whole float64) *Interval {
 	moved := r.Value() - whole
 	lo, hi = max(0, lo+min(0, moved)), hi+max(0, moved)
 	switch r.Metric {
-	case Launch, GraphLaunch, Backpressure: // sums over threads
+	case Launch, GraphLaunch, Backpressure: // sums over threads, which may exceed 1
 	default:
 		hi = min(hi, 1)
 	}

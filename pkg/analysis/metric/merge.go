@@ -9,13 +9,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Add adds the result of another part of the same run: other ranks, measured the
-// same way. Numerators, denominators and counts add up to those of the whole, but for
-// the waits in collectives where both parts have some: who of one part is late for the
-// other is not known, and the sum has none of the metrics made of them. The median gap, the quantiles of periods and the intervals, which need the steps of all
-// parts side by side, do not follow from those of the parts and become null. Ranks of
-// the other part whose numbers are taken get the next free ones. After an error
-// the result is what it was.
+// Add adds the result of another part of the same run: other ranks, measured the same way.
+// Numerators, denominators and counts add up to those of the whole.
+//
+// If both parts have collectives, who of one part is late for the other is unknown, so the
+// metrics of waits in collectives are dropped. The median gap, the quantiles of periods and
+// the intervals become null, because they need the steps of all parts side by side. Ranks of
+// the other part whose numbers are taken get the next free ones. After an error the result is
+// unchanged.
 func (res *Result) Add(other *Result) error {
 	if res.Window != other.Window || res.Method != other.Method {
 		return &event.Error{
@@ -78,21 +79,21 @@ func (res *Result) Add(other *Result) error {
 	return nil
 }
 
-// noIntervals is why the sum of several parts has no intervals.
+// noIntervals warns that the sum of several parts has no intervals.
 const noIntervals = "parts of a run were added up, without figures per step of the whole: " +
 	"ratios have no intervals, and a borderline verdict cannot be recognised"
 
-// noWaits is why the sum of several parts with collectives does not say how long GPUs wait in them.
+// noWaits warns that the sum of several parts with collectives has no waits in them.
 const noWaits = "parts of a run with collectives were added up, and waits between their ranks are not known: " +
 	"there is no collective_wait_ratio, host_wait_ratio or host_bound_ratio. To have these, measure all reports in one call"
 
-// ofWaits tells of a row whether it is of a metric made of waits in collectives.
+// ofWaits reports whether a row is of a metric that depends on waits in collectives.
 func ofWaits(r Row) bool {
 	return r.Metric == CollectiveWait || r.Metric == HostWait || r.Metric == HostBound
 }
 
-// addCollectives keeps what is known of the collectives of the one part that has some. Where
-// both do none are matched over the whole.
+// addCollectives keeps the collectives of the part that has some. If both have, none are matched
+// across the whole, and the result is empty.
 func (res *Result) addCollectives(o *Collectives) {
 	if o != nil && res.Collectives != nil {
 		res.Collectives = &Collectives{}
@@ -101,7 +102,7 @@ func (res *Result) addCollectives(o *Collectives) {
 	res.Collectives = cmp.Or(res.Collectives, o)
 }
 
-// addPrep keeps the preferred of two names of input preparation.
+// addPrep keeps the preferred one of two names of input preparation.
 func (res *Result) addPrep(other string) {
 	for _, name := range marker.PrepNames() {
 		if name == res.Prep || name == other {
@@ -112,8 +113,8 @@ func (res *Result) addPrep(other string) {
 	res.Prep = cmp.Or(res.Prep, other)
 }
 
-// addRanks takes over the ranks of another part. Parts number theirs from 0 on each:
-// one whose number is taken gets the next free one.
+// addRanks adds the ranks of another part. Each part numbers its ranks from 0, so a rank whose
+// number is taken gets the next free one.
 func (res *Result) addRanks(others []Rank) {
 	taken := make(map[int32]bool, len(res.Ranks)+len(others))
 	for i := range res.Ranks {
@@ -128,8 +129,8 @@ func (res *Result) addRanks(others []Rank) {
 	}
 }
 
-// WithApart returns the rows of a scope as they would be if the ranks whose steps could
-// not be identified did in it what they did in their windows.
+// WithApart returns the rows of a scope as they would be with the ranks whose steps could not be
+// identified, as if these did in the scope what they did in their windows.
 func (res *Result) WithApart(scope string) ([]Row, error) {
 	apart := slices.Clone(res.Apart)
 	for i := range apart {
@@ -138,8 +139,8 @@ func (res *Result) WithApart(scope string) ([]Row, error) {
 	return sumRows(slices.DeleteFunc(slices.Clone(res.Rows), func(r Row) bool { return r.Scope != scope }), apart)
 }
 
-// sumRows adds numerators and denominators, metric by metric. A scope that one part
-// alone has is that part's. An error is a sum that does not fit.
+// sumRows adds numerators and denominators, metric by metric. A scope that only one part has is
+// copied. A sum that overflows is an error.
 func sumRows(one, others []Row) (rows []Row, err error) {
 	for _, scope := range Scopes {
 		sum, parts := make([]Row, 0, len(Names)), 0
@@ -156,8 +157,8 @@ func sumRows(one, others []Row) (rows []Row, err error) {
 					}
 				}
 			}
-			// Rows of versions that did not know a metric lack it, as do sums without waits, and so
-			// does the sum then.
+			// Rows written by earlier versions may lack a metric, and so may sums without waits.
+			// Then the sum lacks it, too.
 			if parts = max(parts, n); n > 0 && (m < baseRows || n == parts) {
 				sum = append(sum, r)
 			}
@@ -170,10 +171,11 @@ func sumRows(one, others []Row) (rows []Row, err error) {
 	return rows, nil
 }
 
-// baseRows is how many metrics rows of every version have.
+// baseRows is the number of metrics that rows of every version have.
 const baseRows = 10
 
-// add adds another row of the same metric, unless a sum would overflow.
+// add adds another row of the same metric. It reports false, and changes nothing, if a sum would
+// overflow.
 func (r *Row) add(o *Row) bool {
 	n, d := r.Numerator+o.Numerator, r.Denominator+o.Denominator
 	if (n < r.Numerator) != (o.Numerator < 0) || (d < r.Denominator) != (o.Denominator < 0) {
@@ -183,8 +185,8 @@ func (r *Row) add(o *Row) bool {
 	return true
 }
 
-// addPhases adds steps up; ranks of two parts run the same iterations, of which the
-// larger number counts.
+// addPhases adds up the steps of phases. Ranks of two parts run the same iterations, so the
+// larger number of iterations counts.
 func (res *Result) addPhases(others []Phase) {
 	for _, o := range others {
 		k := slices.IndexFunc(res.Phases, func(p Phase) bool { return p.Phase == o.Phase })
@@ -204,8 +206,8 @@ func (res *Result) addPhases(others []Phase) {
 	})
 }
 
-// addSteady takes the means over the steps of both parts. A median cannot be had from
-// two, and a mean number of kernels only where both know theirs.
+// addSteady computes the means over the steps of both parts. A median does not follow from two
+// medians, and the mean number of kernels needs that of both.
 func (res *Result) addSteady(o *Steady) {
 	switch {
 	case o == nil:

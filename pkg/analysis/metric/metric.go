@@ -78,28 +78,29 @@ const (
 	WindowTrace     = "trace"     // from the first GPU activity to the last
 )
 
-// Options says what to measure.
+// Options selects what to measure.
 type Options struct {
-	// Window is the window of the aggregate; "" is WindowBenchmark.
+	// Window is the window of the aggregate, WindowBenchmark or WindowTrace; "" is
+	// WindowBenchmark.
 	Window string
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Prep is a text that the names of ranges of input preparation contain; ""
-	// takes the first of marker.PrepNames that occurs in the rank.
+	// Prep is a text that the names of input-preparation ranges contain. "" stands for the
+	// first of marker.PrepNames that occurs in a rank.
 	Prep string
-	// NoSteps tells that the stream has no steps because they were looked for and
-	// could not be identified.
+	// NoSteps says that the stream has no steps because none could be identified.
 	NoSteps bool
-	// Samples keeps what was measured of each step.
+	// Samples keeps the measurements of each step.
 	Samples bool
-	// Memory is how many bytes collectives may take before they go to a file, 0 for
+	// Memory is how many bytes collectives may use before they go to a temporary file, 0 for
 	// DefaultMemory.
 	Memory int64
-	// Log takes remarks, a sentence each; nil drops them.
+	// Log receives remarks, a sentence each. It may be nil.
 	Log func(string)
 }
 
-// Compute reads the stream to its end and measures it.
+// Compute reads the stream to its end and measures it. Missing columns and an unknown window are
+// errors.
 func Compute(src event.Source, opt Options) (*Result, error) {
 	h := src.Header()
 	need := event.BaseCols &^ (1<<event.ColStream | 1<<event.ColDomain | 1<<event.ColBytes |
@@ -133,7 +134,7 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 	return res, nil
 }
 
-// read measures all rows of a source, its parts side by side.
+// read measures all rows of a source, its parts in parallel.
 func (c *computer) read(src event.Source) error {
 	parts, beside := event.PartsOf(src)
 	if len(parts) == 0 {
@@ -158,15 +159,15 @@ func (c *computer) read(src event.Source) error {
 	return event.Each(rest, c.add)
 }
 
-// dropUnclear drops the steps of the ranks in which they could not be identified. Where
-// none is left the stream is one without steps, though they were looked for.
+// dropUnclear drops the steps of ranks in which they could not be identified. If no rank with
+// steps remains, the stream counts as one without steps (Options.NoSteps).
 func (c *computer) dropUnclear() {
 	none := c.header.Isolation != nil && c.header.Isolation.Method == step.None
 	clear := 0
 	for _, r := range c.ranks {
 		switch {
 		case r.walk.Unclear:
-			none = true // its window is known all the same
+			none = true // its window is known nevertheless
 			r.apart = r.aggregate(WindowBenchmark)
 			r.walk.RankSteps, r.steps, r.gaps = step.RankSteps{Rank: r.id}, tallies{}, tally{}
 		case r.walk.Steps.Len() > 0:
@@ -186,21 +187,21 @@ type computer struct {
 	opt    Options
 	rules
 	ranks []*rank
-	est   stat.Estimator // of the intervals of all scopes, whose tables it keeps
+	est   stat.Estimator // for the intervals of all scopes, because it caches tables
 }
 
-// rules are what the options come to for the loop over rows.
+// rules are the options in the form that the loop over rows needs.
 type rules struct {
-	busy     uint32   // the bits of the kinds that are GPU activity
-	prep     []string // what names of input preparation contain, the first that occurs counts
+	busy     uint32   // bit set of the kinds that are GPU activity
+	prep     []string // texts in names of input preparation; the first that occurs counts
 	anyRange bool     // ranges of any class may be input preparation
 	nccl     event.Memo[bool]
 	names    *collective.Names
-	store    *spill.Store // of the collectives
+	store    *spill.Store // holds the collectives
 }
 
-// HostClasses returns the classes of API calls and NVTX ranges that are measured of a stream,
-// false where those of any class may be.
+// HostClasses returns the classes of API calls and NVTX ranges that Compute needs of a stream. It
+// returns false if it may need any class.
 func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	classes := event.ClassesOf(event.Launch, event.GraphLaunch, event.Prep, event.StepMarker)
 	requests := slices.ContainsFunc(h.RankNumbers(), func(id int32) bool { return h.Records(event.OS, id) })
@@ -231,8 +232,8 @@ func (c *computer) add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error { return c.rank(id).walk.Add(b, i, j) })
 }
 
-// rank returns the rank with a number, which may be a new one. Rows of a rank stand
-// together as a rule, so it is the last one nearly always.
+// rank returns the rank with a number, which may be new. Rows of a rank usually come together, so
+// it searches from the last one.
 func (c *computer) rank(id int32) *rank {
 	for k := len(c.ranks) - 1; k >= 0; k-- {
 		if c.ranks[k].id == id {

@@ -14,33 +14,33 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Outliers says which of many runs, or groups of runs, are not as the others, and by which part of
-// the step.
+// Outliers says which of many runs, or groups of runs, differ from the others, and by which part
+// of the step.
 type Outliers struct {
 	By     string  `json:"by"`      // what is compared: run, label, version, commit, or the key of a tag
-	Units  int     `json:"units"`   // how many of them
-	Scope  string  `json:"scope"`   // whose steps
-	StepUs float64 `json:"step_us"` // median over all
-	Spread float64 `json:"spread"`  // half of the units are within this share of it
-	// Unknown says why nothing can be told, "" where it can.
+	Units  int     `json:"units"`   // how many are compared
+	Scope  string  `json:"scope"`   // the phase whose steps are compared, "" if most have no steps
+	StepUs float64 `json:"step_us"` // median step over all units
+	Spread float64 `json:"spread"`  // half of the units are within this share of StepUs
+	// Unknown says why nothing can be told, "" if it can.
 	Unknown string    `json:"cannot_tell,omitempty"`
-	Found   []Outlier `json:"outliers"` // the surest first
-	// Alpha is the share of false ones that is expected among them.
+	Found   []Outlier `json:"outliers"` // the most certain first
+	// Alpha is the expected share of false ones among Found.
 	Alpha float64 `json:"alpha"`
 }
 
-// Outlier is one that is not as the others.
+// Outlier is a run, or group of runs, that differs from the others.
 type Outlier struct {
-	Name    string  `json:"name"`     // as its rows call it
-	Runs    int     `json:"runs"`     // of that name
-	StepUs  float64 `json:"step_us"`  // the median of its runs
-	DeltaUs float64 `json:"delta_us"` // of the step, against the median
+	Name    string  `json:"name"`     // name as in the rows
+	Runs    int     `json:"runs"`     // number of runs with that name
+	StepUs  float64 `json:"step_us"`  // median step of its runs
+	DeltaUs float64 `json:"delta_us"` // StepUs less the median over all units
 	Cause   string  `json:"cause"`    // the part of the step that differs most, one of the parts of a step
-	CauseUs float64 `json:"cause_us"` // by how much
-	Q       float64 `json:"q"`        // of what is as sure as this, the share that is expected to be false
+	CauseUs float64 `json:"cause_us"` // by how much that part differs from its median
+	Q       float64 `json:"q"`        // expected share of false ones among outliers at least this certain
 }
 
-// part is a part of a step; the parts add up to it.
+// part is a part of a step. The parts add up to the step.
 type part struct {
 	name string
 	of   func(v func(metric string) float64) float64 // as a share of the step
@@ -56,18 +56,19 @@ var parts = []part{
 	{"GPU kernels", func(v func(string) float64) float64 { return v(GPUUtilization) * (1 - v(Comm)) }},
 }
 
-// launching is launch calls while GPUs are idle, at most: what a busy GPU hides is no part of a step.
+// launching returns an upper bound of the launch calls while GPUs are idle. Launch calls that a
+// busy GPU hides do not make a step longer.
 func launching(v func(string) float64) float64 { return min(v(Launch), v(GPUIdle)-v(PrepImpact)) }
 
-// unit is one of those that are compared, with the median of its runs for each series.
+// unit is a run or group of runs that is compared, with the values of its runs for each series.
 type unit struct {
 	name   string
 	runs   int
 	values map[Key][]float64
 }
 
-// FindOutliers compares the runs of rows of runs, or the groups that have the same label, version,
-// commit or tag, with one another.
+// FindOutliers compares the runs in a table of rows with one another. by is "run", or names what
+// groups runs: "label", "version", "commit" or the key of a tag.
 func FindOutliers(t *table.Table, by string) (*Outliers, error) {
 	units, err := unitsOf(t, by)
 	if err != nil {
@@ -123,7 +124,7 @@ func (o *Outliers) find(units []*unit) {
 		if k == 0 {
 			o.StepUs, o.Spread = medians[0], deviation/1.4826/medians[0]
 		}
-		for i := range one { // what is no change of a step is none
+		for i := range one { // smaller differences of a step do not count
 			if math.Abs(x[i]-medians[k]) < DefaultLeast*medians[0] {
 				one[i] = 1
 			}
@@ -153,7 +154,7 @@ func (o *Outliers) find(units []*unit) {
 	})
 }
 
-// value is the median of the unit's runs, NaN where none is known.
+// value returns the median over the unit's runs, NaN if none has the series.
 func (u *unit) value(k Key) float64 {
 	x := u.values[k]
 	if len(x) == 0 {
@@ -163,7 +164,8 @@ func (u *unit) value(k Key) float64 {
 	return stat.Quantile(x, 0.5)
 }
 
-// unitsOf reads what is compared.
+// unitsOf groups the runs of a table. Runs without a value for by are left out; if none has one,
+// that is an error.
 func unitsOf(t *table.Table, by string) (all []*unit, err error) {
 	runs, err := Read(t)
 	if err != nil {
@@ -194,7 +196,7 @@ func unitsOf(t *table.Table, by string) (all []*unit, err error) {
 	return all, nil
 }
 
-// calledBy is a run's name, label, version, commit or tag, "" for none.
+// calledBy returns a run's name, label, version, commit or tag, "" for none.
 func (r *HistoryRun) calledBy(t *table.Table, by string) (string, error) {
 	switch by {
 	case "run":
@@ -211,7 +213,7 @@ func (r *HistoryRun) calledBy(t *table.Table, by string) (string, error) {
 	return tags[by], nil
 }
 
-// Table returns a row for each outlier.
+// Table returns the outliers as a table, a row each.
 func (o *Outliers) Table() *table.Table {
 	t := table.New("outlier_rows", 1, table.Fields("name text, runs int, step_us float, delta_us float, cause text, cause_us float, q float")...)
 	for _, f := range o.Found {
@@ -220,7 +222,7 @@ func (o *Outliers) Table() *table.Table {
 	return t
 }
 
-// Document is what people read.
+// Document returns the result as a document.
 func (o *Outliers) Document() *report.Document {
 	d, s := report.New(o.title())
 	if o.Unknown != "" {
@@ -245,7 +247,7 @@ func signed(us float64) string {
 	return report.Micros(us)
 }
 
-// title names the surest ones, and their cause.
+// title says how many differ, and names the most certain one with its cause.
 func (o *Outliers) title() report.Text {
 	switch {
 	case o.Unknown != "":
@@ -261,7 +263,7 @@ func (o *Outliers) title() report.Text {
 	return report.Textf("%d of %s %s; most significant: %s, %s per step, by %s", len(o.Found), report.Counted(o.Units, o.By), verb, report.Name(f.Name), signed(f.DeltaUs), f.Cause)
 }
 
-// Brief is what a program reads that reads little.
+// Brief returns the short form for programs.
 func (o *Outliers) Brief() *report.Brief {
 	b := &report.Brief{Answer: o.title().String(), Conclusion: "none"}
 	if o.Unknown != "" {

@@ -12,63 +12,61 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// rank is what was measured of one rank by the rows so far. It is a
-// step.Accumulator.
+// rank holds the measurements of one rank after the rows so far. It is a step.Accumulator.
 type rank struct {
 	id    int32
 	rules *rules
 	walk  *step.Walker
 
-	acc tally // since the slice under way began
+	acc tally // since the current slice began
 
-	gpus     []gpu // in the order of their first activity
-	gpu      int   // index of that of the last GPU row
+	gpus     []gpu // in order of first activity
+	gpu      int   // index of the GPU of the last GPU row
 	threads  []thread
-	launches int64          // of all threads so far
-	thread   int            // index of that of the last launch
-	did      [numWays]union // of all threads
+	launches int64          // launches of all threads so far
+	thread   int            // index of the thread that was looked up last
+	did      [numWays]union // over all threads
 	requests requests
 	hosts    hostIdle
-	expected int // GPUs, as the header knows
+	expected int // number of GPUs according to the header, 0 if unknown
 
-	unrecorded [][2]int64 // spans of time
+	unrecorded [][2]int64 // spans, ns
 	credited
 	markers markers
-	name    int // index in rules.prep of the text of prep, past the end: none yet
+	name    int // index in rules.prep of the text that counts, len(rules.prep) if none has occurred
 	seen    event.Replays
-	names   event.Memo[int32] // numbers of collectives
+	names   event.Memo[int32] // cache of numbers of collectives' names
 
 	totals
 }
 
-// credited is how what is known at the end is credited to a rank.
+// credited is the state for crediting to a rank what is known only at the end.
 type credited struct {
-	// waitsUnknown tells that it has collectives, of which none was matched or estimated.
+	// waitsUnknown is set if the rank has collectives and none was matched or estimated.
 	waitsUnknown bool
-	// causesUnknown tells that it has collectives, of which none was matched.
+	// causesUnknown is set if the rank has collectives and none was matched.
 	causesUnknown bool
-	near          step.Cursor // in which the last wait began that was credited, or after
+	near          step.Cursor // at the step in which the last credited wait began, or a later one
 }
 
-// totals are what the slices before come to: those of the trace's window, of the period
-// of each step, of the time whose owner is not known yet, and of the gaps
-// between segments.
+// totals are the sums over earlier slices: in the trace window, in the period of each step, in
+// pending time (whose owner is not known yet), and in the gaps between segments.
 type totals struct {
 	trace   tally
 	steps   tallies
 	pending tally
 	gaps    tally
-	apart   tally // of the window, where its steps could not be identified
+	apart   tally // of the window, if the steps could not be identified
 }
 
-// tallies are those of the steps of a rank, as RankSteps.Steps.
+// tallies are the tallies of a rank's steps, in the order of RankSteps.Steps.
 type tallies struct {
 	spill.Packed[tally, *tally]          // without credits
-	credits                     []credit // by step, nil where none has any
-	named                       int      // steps before this one have no input preparation of the name that counts
+	credits                     []credit // by step, nil if none has any
+	named                       int      // input preparation of steps before this one is not of the name that counts
 }
 
-// newRank returns a rank of which nothing was measured, with its first slice open.
+// newRank returns a rank without measurements, with its first slice open.
 func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	r := &rank{id: id, rules: rules, name: len(rules.prep)}
 	r.requests = requests{recorded: h.Records(event.OS, id), beside: len(h.Reports) == 1 && h.NumRanks() > 1}
@@ -81,15 +79,15 @@ func newRank(h *event.Header, id int32, rules *rules, busyAll bool) *rank {
 	return r
 }
 
-// Begin begins a slice, of which nothing was measured yet.
+// Begin begins a slice.
 func (r *rank) Begin(s step.Slice) {
 	if h := &r.hosts; h.origin == stat.Never && (s.Place != step.Outside || s.Trace) {
 		h.origin = s.Start
 	}
 }
 
-// End credits all open unions up to t, and what was measured since the slice
-// began to where it belongs.
+// End ends slice s at t: it credits open unions up to t, and adds the measurements of the slice
+// to the totals that they belong to.
 func (r *rank) End(s step.Slice, t int64) {
 	acc := &r.acc
 	for k := range r.gpus {
@@ -139,8 +137,8 @@ func (r *rank) EndStep(_ int, owner step.Owner) {
 	r.pending = tally{}
 }
 
-// Rows measures rows i to j. Other kinds than these pass by, those of later versions of the
-// stream, too. A class that is null reads as some class: its validity counts.
+// Rows measures rows i to j-1. Other kinds of rows are ignored, also those of later versions of
+// the stream. Classes are read together with their validity, because a null has some value, too.
 func (r *rank) Rows(b *event.Batch, i, j int) {
 	kinds, classes := b.Kind.Values[:j], b.Class.Values[:j]
 	starts, ends := b.Start.Values[:j], b.End.Values[:j]
@@ -177,8 +175,8 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	}
 }
 
-// observeGPU observes a kernel, a whole-graph row, a copy or a memset.
-// t and e are its start and end; what takes no time is counted, and is no activity.
+// observeGPU observes a kernel, a whole-graph row, a copy or a memset from t to e. Rows without a
+// length are counted but are not activity.
 func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	if kind == event.Kernel {
 		r.acc.kernels++
@@ -220,7 +218,7 @@ func (r *rank) observeGPU(b *event.Batch, i int, t, e int64, kind event.Kind) {
 	}
 }
 
-// observeGap observes the idle gap that an activity ends, if there is one.
+// observeGap observes the idle gap that an activity from t to e ends, if there is one.
 func (r *rank) observeGap(d *gpu, b *event.Batch, i int, t, e int64, kind event.Kind) {
 	replay := int64(stat.None)
 	if kind == event.Graph || b.GraphNode.Valid.Get(i) {
@@ -236,7 +234,7 @@ func (r *rank) observeGap(d *gpu, b *event.Batch, i int, t, e int64, kind event.
 	}
 }
 
-// findGPU returns the index of a device, which may be a new one.
+// findGPU returns the index of a device, which may be new.
 func (r *rank) findGPU(device int32) int {
 	for k := range r.gpus {
 		if r.gpus[k].device == device {
@@ -252,7 +250,7 @@ func (r *rank) findGPU(device int32) int {
 	return len(r.gpus) - 1
 }
 
-// do observes a span in which the host does something in one of the ways.
+// do observes a span from t to e in which the host does something in one of the ways.
 func (r *rank) do(way int, t, e int64) {
 	o, u := &r.acc.during[way], &r.did[way]
 	if !u.any { // Until now it did nothing: all ∪ busy was busy.
@@ -267,7 +265,7 @@ func (r *rank) do(way int, t, e int64) {
 	}
 }
 
-// observeLaunch observes a call that launches a kernel or a graph.
+// observeLaunch observes a call of thread id that launches a kernel or a graph.
 func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 	h := r.threadOf(id)
 	h.launches++
@@ -284,8 +282,8 @@ func (r *rank) observeLaunch(id, t, e int64, class event.Class) {
 	r.acc.graphLaunch += h.graphLaunch.Add(t, e)
 }
 
-// threadOf returns the thread with a number, which may be a new one.
-// Launches come from one thread as a rule, so the last one is asked first.
+// threadOf returns the thread with an id, which may be new. Launches usually come from one
+// thread, so the last one is tried first. The pointer is valid until the next call.
 func (r *rank) threadOf(id int64) *thread {
 	if r.thread < len(r.threads) && r.threads[r.thread].id == id {
 		return &r.threads[r.thread]
@@ -309,7 +307,7 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 	if name > r.name || name == len(r.rules.prep) {
 		return
 	}
-	if name < r.name { // until now there was none of this name
+	if name < r.name { // the first range of this name: it replaces what was measured of the others
 		r.name, r.steps.named = name, r.steps.Len()-1
 		r.did[preparing] = union{Growing: stat.Empty}
 		for _, t := range []*tally{&r.acc, &r.trace, &r.pending, &r.gaps} {
@@ -322,8 +320,8 @@ func (r *rank) observePrep(text []byte, t, e int64) {
 	r.do(preparing, t, e)
 }
 
-// between goes through the steps at from and after it, up to to and without it: the index of each,
-// and its tally, which is valid until the next one.
+// between iterates over the steps from from to to-1: the index of each, and its tally, which is
+// valid until the next step.
 func (l *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
 		reader := l.Reader()
@@ -342,7 +340,7 @@ func (l *tallies) between(from, to int) iter.Seq2[int, *tally] {
 	}
 }
 
-// among is between for the steps at some indices, which ascend.
+// among is between for the steps at the given indices, which must ascend.
 func (l *tallies) among(steps []int) iter.Seq2[int, *tally] {
 	return func(yield func(int, *tally) bool) {
 		if len(steps) == 0 {
@@ -360,7 +358,7 @@ func (l *tallies) among(steps []int) iter.Seq2[int, *tally] {
 	}
 }
 
-// creditOf is what is known only at the end of a step.
+// creditOf returns the credit of a step. All steps must be known.
 func (l *tallies) creditOf(step int) *credit {
 	if l.credits == nil {
 		l.credits = make([]credit, l.Len())

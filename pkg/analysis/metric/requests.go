@@ -7,18 +7,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// requests is when the launching threads of a rank wait for requests.
+// requests records when the launching threads of a rank wait for requests.
 type requests struct {
-	recorded bool // there are rows of calls of the system
+	recorded bool // OS calls were recorded
 	beside   bool // other ranks have the same clock
 	spells   [step.RequestWays]step.Spells
-	follows  bool             // at the end: another rank that fetches
-	fetches  event.Memo[bool] // ranges that fetch requests
+	follows  bool             // set at the end: it waits for another rank that fetches
+	fetches  event.Memo[bool] // whether ranges of a name fetch requests
 }
 
 func fetchesRequests(name []byte) bool { return marker.FetchesRequests(string(name)) }
 
-// observeCall observes a call of the system.
+// observeCall observes an OS call from t to e.
 func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	class, ok := b.Class.Get(i)
 	if !ok || !step.WaitsForOthers.Has(class) {
@@ -35,7 +35,7 @@ func (r *rank) observeCall(b *event.Batch, i int, t, e int64) {
 	}
 }
 
-// isMain reports whether the waits of a thread count.
+// isMain reports whether the waits of a thread count, see mainLaunches.
 func (r *rank) isMain(h *thread) bool { return mainLaunches*h.launches >= r.launches }
 
 // wait adds a wait of a launching thread.
@@ -45,9 +45,8 @@ func (r *rank) wait(way int, t, e int64) {
 	r.do(way, t, e)
 }
 
-// follow says which ranks follow the one that fetches requests for all: of those that wait at least
-// half as long for them as any the first, as in engines. One before that which runs in a range that
-// fetches is at work for the others there.
+// follow finds out which ranks wait for the one that fetches requests for all. As in engines,
+// that is the first rank that waits for requests at least half as long as any other.
 func (c *computer) follow(window string) {
 	wait := func(r *rank) float64 {
 		w := r.aggregate(window)
@@ -66,7 +65,7 @@ func (c *computer) follow(window string) {
 	}
 }
 
-// launching returns a thread that has launched something, nil where it has not.
+// launching returns the thread with an id, nil if it has not launched anything.
 func (r *rank) launching(id int64) *thread {
 	for k := range r.threads {
 		if r.threads[k].id == id {
@@ -76,8 +75,8 @@ func (r *rank) launching(id int64) *thread {
 	return nil
 }
 
-// requestWait says how long the GPUs of a scope were idle while threads waited for
-// requests, where calls of the system were recorded on all ranks.
+// requestWait sets how long the GPUs of a scope were idle while threads waited for requests, if
+// OS calls were recorded on all ranks.
 func (c *computer) requestWait(res *Result, scope string, f *figures) {
 	for _, r := range c.ranks {
 		if !r.requests.recorded {
@@ -90,7 +89,7 @@ func (c *computer) requestWait(res *Result, scope string, f *figures) {
 	res.RequestWait[scope] = f.waiting
 }
 
-// addRequestWait adds what was measured of a rank in a scope.
+// addRequestWait sets the waits for requests of a rank in a scope.
 func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
 	for way, to := range [step.RequestWays]*map[string]int64{step.Fetching: &s.RequestWait, step.Following: &s.FollowWait} {
 		ns := t.during[way].idleOf(len(r.gpus))
@@ -104,8 +103,8 @@ func (s *Rank) addRequestWait(scope string, t *tally, r *rank) {
 	}
 }
 
-// addRequestWait adds up the waits for requests of two parts of a run, where both know
-// them.
+// addRequestWait adds up the waits for requests of two parts of a run. They become nil if either
+// part does not know them.
 func (res *Result) addRequestWait(other map[string]int64) {
 	if res.RequestWait == nil || other == nil {
 		res.RequestWait = nil

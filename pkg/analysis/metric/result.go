@@ -10,28 +10,27 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Metrics, in the order in which they are shown. The last six have no vote,
-// nor has NCCL.
+// Metrics, in display order. NCCL and those after it have no vote in the verdict.
 const (
-	GPUIdle         = "gpu_idle_ratio"             // idle GPU time by GPU time
-	Launch          = "launch_overhead_ratio"      // launch calls by wall time
-	PrepExposed     = "host_prep_exposed_ratio"    // input preparation while GPUs idle, of all of it
-	PrepImpact      = "host_prep_perf_impact"      // that, by GPU time
-	PrepAttribution = "host_prep_idle_attribution" // that, by idle time
-	GPUUtilization  = "gpu_utilization"            // busy GPU time by GPU time
+	GPUIdle         = "gpu_idle_ratio"             // idle GPU time / GPU time
+	Launch          = "launch_overhead_ratio"      // kernel-launch calls that do not wait for a full queue / wall time
+	PrepExposed     = "host_prep_exposed_ratio"    // input preparation while GPUs are idle / input preparation
+	PrepImpact      = "host_prep_perf_impact"      // input preparation while GPUs are idle / GPU time
+	PrepAttribution = "host_prep_idle_attribution" // input preparation while GPUs are idle / idle GPU time
+	GPUUtilization  = "gpu_utilization"            // busy GPU time / GPU time
 	NCCL            = "nccl_ratio"
-	GraphLaunch     = "graph_launch_ratio"        // graph launch calls by wall time
-	Comm            = "comm_ratio"                // collectives, of busy GPU time
-	Backpressure    = "launch_backpressure_ratio" // launch calls that wait for a full queue, by wall time
-	CollectiveWait  = "collective_wait_ratio"     // waits in collectives for a late rank, by GPU time
-	HostWait        = "host_wait_ratio"           // those with a host cause
-	HostBound       = "host_bound_ratio"          // idle time and those waits, with a host cause
+	GraphLaunch     = "graph_launch_ratio"        // graph-launch calls / wall time
+	Comm            = "comm_ratio"                // collectives / busy GPU time
+	Backpressure    = "launch_backpressure_ratio" // launch calls that wait for a full queue / wall time
+	CollectiveWait  = "collective_wait_ratio"     // waits in collectives for a late rank / GPU time
+	HostWait        = "host_wait_ratio"           // these waits, if with a host cause / GPU time
+	HostBound       = "host_bound_ratio"          // idle time and these waits, both with a host cause / GPU time
 )
 
-// Names lists the metrics.
+// Names lists the metrics, in display order.
 var Names = []string{GPUIdle, Launch, PrepExposed, PrepImpact, PrepAttribution, GPUUtilization, NCCL, GraphLaunch, Comm, Backpressure, CollectiveWait, HostWait, HostBound}
 
-// Meanings say what the metrics of Names are ratios of, in a few words each; the package
+// Meanings say briefly what the metrics of Names are ratios of, in the same order. The package
 // comment defines them.
 var Meanings = []string{
 	"idle GPU time / GPU time", "kernel-launch calls / wall time",
@@ -43,9 +42,9 @@ var Meanings = []string{
 	"idle GPU time and these waits, both with a host cause / GPU time",
 }
 
-// Scopes, sets of windows that are measured.
+// Scopes are the parts of the run that are measured.
 const (
-	Aggregate  = "aggregate"  // all of the window
+	Aggregate  = "aggregate"  // the whole window
 	Context    = "context"    // context steps in it
 	Generation = "generation" // generation steps in it
 )
@@ -53,22 +52,22 @@ const (
 // Scopes lists the scopes.
 var Scopes = []string{Aggregate, Context, Generation}
 
-// Row is one metric of one scope. Numerators and denominators of the parts of a
-// run add up to those of the run.
+// Row is one metric of one scope. Numerators and denominators of the parts of a run add up to
+// those of the run.
 type Row struct {
 	Scope, Metric string // one of Scopes, one of Names
 	// Numerator and Denominator are in ns.
 	Numerator, Denominator int64
-	// Applicable is false where the scope has nothing that the metric is about:
-	// no windows, or no input preparation.
+	// Applicable is false if the scope has nothing that the metric is about: no windows, no
+	// input preparation, or no known waits in collectives.
 	Applicable bool
-	// Interval is null where there are fewer than MinSteps steps, or parts of a
-	// run were added up.
+	// Interval is nil if there are fewer than MinSteps steps, or if parts of a run were added
+	// up.
 	Interval *Interval
 }
 
-// Value returns the ratio, NaN where it is not applicable. A ratio to nothing (no
-// idle time to explain, no busy time to share) is 0.
+// Value returns the ratio, NaN if it is not applicable. If the denominator is 0 (no idle time to
+// explain, no busy time to share), it returns 0.
 func (r *Row) Value() float64 {
 	switch {
 	case !r.Applicable:
@@ -79,29 +78,28 @@ func (r *Row) Value() float64 {
 	return float64(r.Numerator) / float64(r.Denominator)
 }
 
-// Result is what Compute measured.
+// Result is the result of Compute.
 type Result struct {
-	// Rows hold the metrics of Aggregate, and of the other scopes where there are
-	// such steps, in the order of Scopes and Names.
+	// Rows hold the metrics of Aggregate, and of the other scopes if they have steps, in the
+	// order of Scopes and Names.
 	Rows []Row
-	// Samples are the steps that count, those of a rank in order and together; nil where
-	// nobody asked for them, and of rows that were read. They are not among the rows that
-	// are written.
+	// Samples are the steps that count, rank by rank and in order. They are nil without
+	// Options.Samples. A table does not hold them.
 	Samples []Sample
 	Run
 }
 
-// figures are what the metrics of a scope are made of, ns.
+// figures are the sums that the metrics of a scope are ratios of, in ns.
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
 
-	// waits are of ranks whose collectives are known, hostWaits of those of which it is known, too,
-	// what they wait for, and host is the idle time with a host cause of ranks whose launches were
-	// recorded; with their capacities.
+	// Each of these covers only some ranks and comes with their capacity: waits the ranks whose
+	// waits in collectives are known, hostWaits those for which the causes are known, too, and
+	// host (idle time and waits with a host cause) those whose launches were recorded.
 	waits, waitCapacity, hostWaits, causeCapacity, host, hostCapacity int64
 }
 
-// add adds what was measured of a rank.
+// add adds a tally of rank r.
 func (f *figures) add(t *tally, r *rank) {
 	gpus := int64(len(r.gpus))
 	f.wall += t.wall
@@ -161,8 +159,7 @@ func (f *figures) rows(scope string) []Row {
 	return rows
 }
 
-// applicable says which of the metrics of a scope are applicable, in the order of
-// Names.
+// applicable sets Applicable of the metrics of a scope, which are in the order of Names.
 func applicable(rows []Row) {
 	windows, prep := rows[0].Denominator > 0, rows[2].Denominator > 0
 	for i := range rows {
@@ -173,8 +170,8 @@ func applicable(rows []Row) {
 	}
 }
 
-// prepName is the name by which input preparation was found, the preferred one of those that
-// any rank has, "" for none.
+// prepName returns the text by which input preparation was found, the preferred one of all
+// ranks', "" for none.
 func (c *computer) prepName() string {
 	best := len(c.prep)
 	for _, r := range c.ranks {
@@ -186,8 +183,8 @@ func (c *computer) prepName() string {
 	return c.prep[best]
 }
 
-// result makes the result out of what the ranks measured. Ranks without steps are kept apart
-// from the aggregate of those that have some: their window is another one.
+// result makes the result from the ranks. Ranks whose steps could not be identified are kept
+// apart from the aggregate of the others, because their window is a different one.
 func (c *computer) result() *Result {
 	slices.SortFunc(c.ranks, func(a, b *rank) int { return int(a.id) - int(b.id) })
 	res := &Result{Run: c.run()}
@@ -242,16 +239,16 @@ func (c *computer) result() *Result {
 	return res
 }
 
-// warn says something at once, and in what is made of the result.
+// warn logs a warning, and adds it to the result.
 func (c *computer) warn(res *Result, w string) {
 	c.opt.Log(w)
 	res.Warnings = append(res.Warnings, w)
 }
 
-// markers is the number of marker ranges that the steps of a rank are to be compared with:
-// the presets', as the header counts them in all of a report's rows. Of rows that were chosen
-// it is what there are of them, or, if steps had been identified before, as large a share as
-// of the steps, so that a part is no surer than the whole. Ranges that are one step count once.
+// markers returns the number of marker ranges to compare the steps of a rank with. It is the
+// header's count of preset markers in the whole report. If rows were selected, it is the count
+// in these rows or, if steps had been identified before, in proportion to the selected steps:
+// a part must not seem more certain than the whole. Ranges of one step count once.
 func (c *computer) markers(r *rank, facts *event.RankFacts) int64 {
 	report, isolation := c.header.Report(r.id), c.header.Isolation
 	switch {
@@ -268,15 +265,15 @@ func (c *computer) markers(r *rank, facts *event.RankFacts) int64 {
 // markers counts forward-step marker ranges among the rows.
 type markers struct {
 	ranges int64
-	// again is how many of them have the number of the one before and are one step with it,
-	// as those of a thread for each GPU are.
+	// again counts ranges with the number of the previous one that belong to the same step, such
+	// as those of one thread per GPU.
 	again  int64
 	number int64 // of the last one that has a number
 	since  int64 // start of the first one with that number
-	some   bool  // there was one
+	some   bool  // there is one with a number
 }
 
-// add counts a range of the presets, which starts no earlier than those before.
+// add counts a preset marker range. Ranges must come in order of start.
 func (m *markers) add(text string, start int64) {
 	m.ranges++
 	counts, ok := marker.Presets.Parse(text)
@@ -290,7 +287,7 @@ func (m *markers) add(text string, start int64) {
 	m.number, m.since, m.some = counts.Step, start, true
 }
 
-// run is what the header says of the run.
+// run returns what the header says of the run.
 func (c *computer) run() Run {
 	h := c.header
 	run := Run{
@@ -314,7 +311,7 @@ func (c *computer) run() Run {
 	return run
 }
 
-// phases adds the rows and the description of each phase that has steps.
+// phases adds the rows and the description of each phase with steps.
 func (c *computer) phases(res *Result) {
 	for _, p := range []event.Phase{event.Context, event.Generation} {
 		name := p.String()
@@ -340,7 +337,7 @@ func (c *computer) phases(res *Result) {
 	}
 }
 
-// aggregate returns what was measured in the rank's window.
+// aggregate returns the tally of the rank's window.
 func (r *rank) aggregate(window string) tally {
 	if window == WindowTrace {
 		return r.trace
@@ -356,8 +353,7 @@ func (r *rank) aggregate(window string) tally {
 	return sum
 }
 
-// inPhase returns what was measured in the steps of a phase that count, and their
-// number.
+// inPhase returns the tally of the steps of a phase that count, and their number.
 func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	from, to := r.walk.BenchmarkSteps()
 	for k, t := range r.steps.between(from, to) {
@@ -369,7 +365,7 @@ func (r *rank) inPhase(p event.Phase) (sum tally, steps int64) {
 	return sum, steps
 }
 
-// summary describes the rank, of whose window w was measured.
+// summary describes the rank; w is the tally of its window.
 func (r *rank) summary(w *tally, facts *event.RankFacts) Rank {
 	s := Rank{
 		Rank: r.id, Total: int64(r.walk.Steps.Len()), Segments: int64(len(r.walk.Segments)), Apart: r.apart.wall > 0,

@@ -1,17 +1,17 @@
 package metric
 
-// Sample is what was measured of a step. Times are in ns, over the GPUs of its rank.
+// Sample holds the measurements of a step. Times are in ns, over the GPUs of its rank.
 type Sample struct {
 	Rank     int32 // number of the rank
-	Step     int   // its place among the rank's steps, from 0
-	GPUs     int   // of the rank
-	Capacity int64 // what was recorded of its period
-	Busy     int64 // of that
-	Exposed  int64 // the part of input preparation during which the GPU is not busy
-	Waits    int64 // the part of Busy that waits in collectives
+	Step     int   // its number in its rank, from 0
+	GPUs     int   // number of the rank's GPUs
+	Capacity int64 // the recorded part of its period
+	Busy     int64 // busy part of Capacity
+	Exposed  int64 // input preparation while the GPU is not busy
+	Waits    int64 // part of Busy that waits in collectives
 }
 
-// samples are the steps that count.
+// samples returns the samples of the steps that count.
 func samples(ranks []*rank) (all []Sample) {
 	for _, r := range ranks {
 		from, to := r.walk.BenchmarkSteps()

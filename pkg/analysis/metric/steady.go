@@ -7,7 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// periods returns the P50 and P90 of the periods of the steps of a phase that count.
+// periods returns the P50 and P90 of the whole periods of the steps of a phase that count, in ns,
+// nil if there are none.
 func periods(ranks []*rank, p event.Phase) (p50, p90 *float64) {
 	var all []float64
 	for _, r := range ranks {
@@ -26,8 +27,8 @@ func periods(ranks []*rank, p event.Phase) (p50, p90 *float64) {
 	return &low, &high
 }
 
-// span is from the start of the first benchmark segment to the end of the last one,
-// nil where there is none.
+// span returns the earliest start and the latest end of the benchmark segments, nil if there are
+// none.
 func span(ranks []*rank) (s *[2]int64) {
 	for _, r := range ranks {
 		k := r.walk.Benchmark()
@@ -43,7 +44,7 @@ func span(ranks []*rank) (s *[2]int64) {
 	return s
 }
 
-// steady describes the steady steps of all ranks, nil where there are none.
+// steady describes the steady steps of all ranks, nil if there are none.
 func steady(ranks []*rank) *Steady {
 	var s Steady
 	var period, kernels, whole int64

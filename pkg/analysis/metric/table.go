@@ -8,18 +8,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Schema and Version name the tables of metrics. A row is a metric of a scope:
+// Schema and Version identify tables of metrics. A row is a metric of a scope:
 //
 //	scope            aggregate, context or generation
 //	metric           one of Names
 //	numerator_ns     ns
 //	denominator_ns   ns
-//	applicable       false where the scope has nothing that the metric is about
-//	value            the ratio, null where not applicable
-//	low, high        its 95 % interval over the steps of the scope, null where
-//	                 there are fewer than MinSteps or parts were added up
+//	applicable       false if the scope has nothing that the metric is about
+//	value            the ratio, null if not applicable
+//	low, high        its 95 % interval over the steps of the scope, null if there
+//	                 are fewer than MinSteps or if parts were added up
 //
-// The metadata has, under the key MetaRun, a Run as JSON.
+// The metadata holds a Run as JSON, under the key MetaRun.
 const (
 	Schema  = "metrics"
 	Version = 2
@@ -28,7 +28,7 @@ const (
 
 var fields = table.Fields("scope text, metric text, numerator_ns int, denominator_ns int, applicable bool, value float, low float, high float")
 
-// Table returns the result as a table.
+// Table returns the result as a table, without Samples.
 func (res *Result) Table() *table.Table {
 	t := table.New(Schema, Version, fields...)
 	for i := range res.Rows {
@@ -50,7 +50,8 @@ func (res *Result) Table() *table.Table {
 	return t
 }
 
-// FromTable returns the result that a table holds.
+// FromTable returns the result that a table holds. A table of another schema or version, or with
+// missing columns or nulls, is an error.
 func FromTable(t *table.Table) (*Result, error) {
 	if t.Schema != Schema || t.Version != Version {
 		return nil, fmt.Errorf("not a table of metrics, version %d, but of %s, version %d", Version, t.Schema, t.Version)

@@ -6,49 +6,49 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// tally is what was measured in some stretches of a rank's time.
+// tally holds the measurements of some part of a rank's time, which need not be contiguous.
 type tally struct {
-	wall int64 // length of the stretches, ns
+	wall int64 // length of that time, ns
 
 	busy, nccl, comm            int64            // ns, summed over GPUs
-	launch, graphLaunch, waited int64            // ns, summed over threads; waited is the part of launch in a full queue
-	during                      [numWays]overlap // see ways
+	launch, graphLaunch, waited int64            // ns, summed over threads; waited is the part of launch that waits for a full queue
+	during                      [numWays]overlap // by way, see preparing
 
-	kernels  int64 // kernels that start in the stretches
-	replayed int64 // rows that a graph replay ran, whole replays among them
+	kernels  int64 // kernels that start in that time
+	replayed int64 // GPU rows that a graph replay ran, including whole-graph rows
 	calls    int64 // graph launch calls
-	replays  int64 // replays that were recorded
-	whole    int64 // of these with one row for all their kernels
+	replays  int64 // recorded replays
+	whole    int64 // those of replays with one row for all their kernels
 
 	credit
 }
 
-// What the host does, or waits for, of which it is measured how long GPUs are idle meanwhile.
+// The ways in which the host is busy or waits for which the idle time of GPUs is measured.
 const (
-	preparing = step.RequestWays + iota // input; before it, the ways to wait for requests
+	preparing = step.RequestWays + iota // prepares input; the numbers before it are the ways to wait for requests
 	numWays
 )
 
 // overlap is a union of spans of a rank, and the part of it during which GPUs are idle.
 type overlap struct {
-	ns   int64 // of the union
-	idle int64 // summed over the GPUs that were known by then
-	seen int64 // ns times the number of these
+	ns   int64 // length of the union
+	idle int64 // idle part, summed over the GPUs that were known then
+	seen int64 // ns times the number of GPUs that were known then
 }
 
-// idleOf is the part of the union during which GPUs are idle, summed over all of a rank's. One
-// that was not known yet was idle.
+// idleOf returns the part of the union during which GPUs are idle, summed over all GPUs of a rank,
+// in ns. A GPU that was not known yet was idle.
 func (o *overlap) idleOf(gpus int) int64 { return o.idle + int64(gpus)*o.ns - o.seen }
 
-// credit is what is known of a stretch only later. ns, summed over GPUs.
+// credit is the part of a tally that is known only later, in ns summed over GPUs.
 type credit struct {
-	waits, hostWaits int64 // in collectives, and the part of that with a host cause
-	host, following  int64 // idle time with a host cause, and of that what lies in waits of a rank that follows another
-	hostTail         int64 // idle time that has one but that no activity of the segment ends
+	waits, hostWaits int64 // waits in collectives, and the part of them with a host cause
+	host, following  int64 // idle time with a host cause, and the part in waits for the rank that fetches requests
+	hostTail         int64 // idle time with a host cause that no activity of the segment ends
 }
 
-// add adds what was measured in other stretches, none of which overlap those of t.
-// Lengths of unions add up only because a union is cut at each slice's end (End).
+// add adds the tally of other time, which must not overlap that of t. Lengths of unions add up
+// only because unions are cut at the end of each slice (rank.End).
 func (t *tally) add(u *tally) {
 	var from, sum [numFields]int64
 	n := len(u.Put(from[:0]))
@@ -58,10 +58,10 @@ func (t *tally) add(u *tally) {
 	t.Take(sum[:n])
 }
 
-// numFields is how many numbers a tally has.
+// numFields is the number of values in a tally.
 const numFields = 17 + 3*numWays
 
-// Put and Take make a tally an element of a list.
+// Put and Take make tallies elements of a spill.Packed.
 func (t *tally) Put(v []int64) []int64 {
 	v = append(v, t.wall, t.busy, t.nccl, t.comm, t.launch, t.graphLaunch, t.waited, t.kernels, t.replayed, t.calls, t.replays, t.whole,
 		t.waits, t.hostWaits, t.host, t.following, t.hostTail)
@@ -86,15 +86,16 @@ func (t *tally) Take(v []int64) {
 type gpu struct {
 	device     int32
 	busy       stat.Growing          // all GPU activity
-	nccl, comm stat.Growing          // of it, NCCL's kernels and collectives by class
-	either     [numWays]stat.Growing // what the host does ∪ busy, kept once it does so at all
+	nccl, comm stat.Growing          // NCCL kernels, and collectives by class
+	either     [numWays]stat.Growing // rank.did ∪ busy, by way; valid once the host did anything in that way
 
-	// It was busy until end, at which replay is the correlation of the graph replay that ran.
+	// end is the latest end of an activity. replay is the correlation of the graph replay that it
+	// belongs to, stat.None for no replay.
 	end, replay int64
-	log         *collective.Log // of its collectives
+	log         *collective.Log // log of its collectives
 }
 
-// add adds an activity.
+// add adds an activity from t to e.
 func (d *gpu) add(t, e int64, did *[numWays]union, acc *tally) {
 	busy := d.busy.Add(t, e)
 	acc.busy += busy
@@ -118,27 +119,27 @@ func (d *gpu) cut(t int64, did *[numWays]union, acc *tally) {
 	}
 }
 
-// union is what a rank's host does in one way.
+// union is the time in which a rank's host is busy or waits in one way.
 type union struct {
 	stat.Growing
 	any bool
 }
 
-// thread is a thread of a rank that launches.
+// thread is a thread of a rank that makes launch calls.
 type thread struct {
 	id          int64
 	launch      stat.Growing // kernel-launch calls
 	graphLaunch stat.Growing // graph-launch calls
-	launches    int64        // how many of both
+	launches    int64        // number of both
 	requester   step.Requester
-	// full is when the thread waits for a full queue, either launch ∪ full; both
-	// are kept once it waits at all.
+	// full is when the thread waits for a full queue, and either is launch ∪ full. Both are
+	// valid once waits is set: it has waited.
 	waits        bool
 	full, either stat.Growing
 }
 
-// addFull adds a wait for a full queue: |launch ∩ full| is |launch| + |full| −
-// |launch ∪ full|.
+// addFull adds a wait for a full queue from t to e. It counts |launch ∩ full|, which is
+// |launch| + |full| − |launch ∪ full|.
 func (h *thread) addFull(t, e int64, acc *tally) {
 	if !h.waits {
 		h.waits, h.full, h.either = true, stat.Empty, h.launch

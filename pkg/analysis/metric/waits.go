@@ -6,15 +6,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// Collectives is what is known of the collectives of a run.
+// Collectives describes the collectives of a run.
 type Collectives struct {
-	// Matched is how many were matched over all groups; 0, like what else counts them, of parts with
-	// collectives that were added up.
+	// Matched is how many were matched, over all groups. It is 0, as is the Coverage, if parts with
+	// collectives were added up.
 	Matched int64 `json:"matched"`
 	collective.Coverage
 }
 
-// divide finds out how long each rank waits in collectives, over all ranks.
+// divide matches the collectives of all ranks, and credits to each how long it waits in them.
 func (c *computer) divide(res *Result) {
 	var lanes []collective.Lane
 	var of []*rank
@@ -52,8 +52,8 @@ func (c *computer) divide(res *Result) {
 	}
 }
 
-// creditWait credits a wait to the periods that it lies in. Its parts lie one after the other, in
-// the order of their keys.
+// creditWait credits a wait to the periods that it lies in. Its parts follow one another in the
+// order of their keys.
 func (r *rank) creditWait(w *collective.Member) {
 	host := stat.Span{From: w.At, To: w.At}
 	for _, p := range w.Parts {
@@ -90,7 +90,7 @@ func (r *rank) creditWait(w *collective.Member) {
 	}
 }
 
-// creditIn credits what of a wait lies in a span and was recorded.
+// creditIn credits the part of a wait that lies in a span and was recorded.
 func (r *rank) creditIn(t *credit, all, host, in stat.Span) {
 	all, host = all.Clip(in), host.Clip(in)
 	t.waits, t.hostWaits = t.waits+all.Len(), t.hostWaits+host.Len()
