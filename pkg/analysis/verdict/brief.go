@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Brief is the verdict for a program that reads little: the metrics over their limits in the
-// scope that decides, with their figures.
+// Brief returns the short form for programs: the metrics over their limits in the scope that
+// decides, with their figures.
 func (r *Report) Brief() *report.Brief {
 	s := r.worst()
 	b := &report.Brief{Answer: r.title().String(), Conclusion: r.Verdict}
@@ -49,7 +49,7 @@ func (r *Report) Brief() *report.Brief {
 	return b.Fit()
 }
 
-// steps is how many rank-steps a scope has, 0 where that is not known.
+// steps returns the number of rank-steps of a scope, 0 if unknown.
 func (r *Report) steps(s *Scope) (n int64) {
 	if p := r.phaseRun(s.Name); p != nil {
 		return p.Iterations * int64(len(r.run.Ranks))
@@ -60,7 +60,8 @@ func (r *Report) steps(s *Scope) (n int64) {
 	return n
 }
 
-// perStep is the idle time of a rank in a step, in us, with its interval.
+// perStep returns the idle time per rank-step, in us, with its 95 % interval, nil if there is
+// none.
 func perStep(s *Scope, steps int64) (us *float64, ci *[2]float64) {
 	x := float64(s.idle) / 1e3 / float64(steps)
 	if i := s.interval[gpuIdle]; i != nil {

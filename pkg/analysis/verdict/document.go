@@ -14,8 +14,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// sentences say of each metric that votes what it is to be over its limit.
-// gpuUtilization has none: it is the same measurement as gpuIdle.
+// sentences are, for each metric with a vote, the sentence for a value over its limit. That of
+// gpuUtilization is used only without that of gpuIdle, which is the same measurement.
 var sentences = [numVotes]string{
 	gpuIdle:         "the GPUs are idle %s of the time (limit %s)",
 	launch:          "kernel-launch calls take %s of the time (limit %s)",
@@ -28,13 +28,13 @@ var sentences = [numVotes]string{
 // StepsSection is the title of the section on the steps over time.
 const StepsSection = "Steps over time"
 
-// page is a report as it is written for people.
+// page is a report to be written as a document.
 type page struct{ *Report }
 
-// Document returns the report for people.
+// Document returns the report as a document.
 func (r *Report) Document() *report.Document { return page{r}.document() }
 
-// document has the answer first, then its figures, then what to do.
+// document writes the answer first, then the figures, then what to do.
 func (r page) document() *report.Document {
 	d, first := report.New(r.title())
 	if text := event.WorkloadText(r.Workload); text != "" {
@@ -57,7 +57,7 @@ func (r page) document() *report.Document {
 	for i := range r.Scopes {
 		scope := &r.Scopes[i]
 		s := d.Section(r.heading(scope))
-		s.Detail = scope != r.worst() || r.run.NoSteps // whose figures are no answer
+		s.Detail = scope != r.worst() || r.run.NoSteps // without steps the figures are no answer
 		s.Figure(scope.figure())
 	}
 	r.others(d.Details("Ratios without a limit"))
@@ -70,7 +70,7 @@ func (r page) document() *report.Document {
 	return d
 }
 
-// outside says what of the run is not in the benchmark window, of the rank that has most of it.
+// outside says what lies outside of the benchmark window, for the rank with the most of it.
 func (r page) outside() string {
 	var most step.Remainder
 	for i := range r.run.Ranks {
@@ -81,10 +81,10 @@ func (r page) outside() string {
 	return most.Text(report.Micros(most.PauseUs))
 }
 
-// lowLoadAnswer is what a YES of low load is called.
+// lowLoadAnswer is the answer in place of a YES that is due to low load.
 const lowLoadAnswer = "LOW LOAD"
 
-// title is the verdict in a line.
+// title returns the verdict in one line.
 func (r *Report) title() report.Text {
 	answer, text, tone := r.Verdict, "the host does not hold the GPUs back", report.Good
 	switch r.Verdict {
@@ -118,7 +118,7 @@ func (r *Report) title() report.Text {
 	return report.Textf("%s: %s", report.Toned(tone, answer), text)
 }
 
-// why says in a sentence or two what the verdict rests on and what to do next.
+// why says in a few sentences what the verdict rests on, and what to do next.
 func (r page) why() report.Text {
 	switch r.Verdict {
 	case Inconclusive:
@@ -144,7 +144,7 @@ func (r page) why() report.Text {
 		r.about(s), report.Strong(fmt.Sprintf("%d of %d metrics", s.Over, s.Applicable)), s.evidence(), s.signals(), r.next())
 }
 
-// bound says what bounds the steps where the host does not.
+// bound says what bounds the steps if the host does not.
 func (s *Scope) bound() string {
 	if v := s.value[collectiveWait]; v != nil && *v >= worthSaying {
 		who := "a late rank: 'gaps' names it, and why"
@@ -160,7 +160,7 @@ func (s *Scope) bound() string {
 	return text + ". Look at the kernels rather than the host"
 }
 
-// doubts are the reasons of INCONCLUSIVE, a sentence each, without that which the title has.
+// doubts returns the reasons for INCONCLUSIVE, a sentence each, except the one in the title.
 func (r page) doubts() (text string) {
 	for _, reason := range r.Reasons {
 		if reason != noSteps(r.run) {
@@ -170,10 +170,10 @@ func (r page) doubts() (text string) {
 	return text
 }
 
-// what is what the run does.
+// what returns what the run does: its workload, or "inference".
 func (r *Report) what() string { return cmp.Or(r.Workload, "inference") }
 
-// rate is what the run makes per second.
+// rate returns the unit of the run's throughput.
 func (r page) rate() string {
 	if r.Workload != "" {
 		return "steps/s"
@@ -181,12 +181,11 @@ func (r page) rate() string {
 	return "tokens/s"
 }
 
-// about is what a scope is called.
+// about returns the name of a scope for sentences.
 func (r *Report) about(s *Scope) string { return scopeName(s.Name, r.run) }
 
-// signals says how many independent measurements the votes of a YES come from:
-// gpu_idle_ratio and gpu_utilization are one, and the three of input preparation
-// are ratios of the same time.
+// signals says how many independent measurements the votes of a YES come from. gpu_idle_ratio
+// and gpu_utilization are one, and the three of input preparation are ratios of the same time.
 func (s *Scope) signals() string {
 	var all []string
 	for _, one := range []struct {
@@ -203,8 +202,8 @@ func (s *Scope) signals() string {
 	return fmt.Sprintf(" %s: %s.", report.Capital(report.Counted(len(all), "independent signal")), strings.Join(all, ", "))
 }
 
-// worst returns the scope that the explanation is about: the phase that the
-// optimisation starts with, or else the first with a YES.
+// worst returns the scope that the explanation is about: the phase to begin with, else the first
+// scope with a YES, else the aggregate.
 func (r *Report) worst() *Scope {
 	if r.Handoff.Phase != nil {
 		return r.scope(*r.Handoff.Phase)
@@ -228,10 +227,10 @@ func (s *Scope) evidence() string {
 	return strings.Join(parts, ". ")
 }
 
-// moreLoad is what to do where there are too few requests.
+// moreLoad is what to do if there are too few requests.
 const moreLoad = "send more requests, or more at a time, and profile again: no change of the host's code will help"
 
-// next is what to do about a YES, nothing where a first target says that.
+// next says what to do about a YES, nil if a first target says that.
 func (r page) next() report.Text {
 	text := report.Textf("run %s to see what the host does while the GPUs are idle", report.Command("gaps"))
 	switch s := r.worst(); {
@@ -247,7 +246,7 @@ func (r page) next() report.Text {
 	return report.Textf(" Next: %s.", text)
 }
 
-// heading names a scope with its verdict, where that counts, and what it is of.
+// heading returns the name of a scope, its verdict unless INCONCLUSIVE, and what it covers.
 func (r page) heading(s *Scope) string {
 	title := report.Capital(r.about(s))
 	if r.Verdict != Inconclusive {
@@ -271,7 +270,7 @@ var columns = []report.Column{
 	{Title: "limit", Right: true}, {Title: "over limit"},
 }
 
-// others shows the ratios that nothing is decided by, of all scopes.
+// others shows the ratios without a limit, for all scopes.
 func (r page) others(d *report.Section) {
 	t := d.Table("", report.Column{Title: "ratio"})
 	for i := range r.Scopes {
@@ -288,7 +287,7 @@ func (r page) others(d *report.Section) {
 	}
 }
 
-// ends is the interval of a metric as a cell.
+// ends returns the interval of a metric as a cell, empty if there is none.
 func (s *Scope) ends(m int) report.Cell {
 	if i := s.interval[m]; i != nil {
 		return report.Range(i.Low, i.High)
@@ -296,7 +295,7 @@ func (s *Scope) ends(m int) report.Cell {
 	return report.Cell{}
 }
 
-// table fills in the metrics of a scope that have a limit.
+// table adds a row for each metric of a scope that has a limit.
 func (s *Scope) table(t *report.Table) {
 	for m, name := range metric.Names[:nccl+1] {
 		over, tone := "no", report.Neutral
@@ -318,7 +317,7 @@ func (s *Scope) table(t *report.Table) {
 	}
 }
 
-// interpretation says what the figures mean together.
+// interpretation says what the figures mean taken together.
 func (r page) interpretation(d *report.Section) {
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
@@ -385,8 +384,8 @@ func (s *Scope) idleBy() string {
 	return fmt.Sprintf(" Input preparation accounts for %s of that.", percent(v))
 }
 
-// waits is the share of time in which the GPUs wait in collectives, 0 where that is not known or
-// not worth saying.
+// waits returns the share of time in which the GPUs wait in collectives, 0 if unknown or
+// negligible.
 func (s *Scope) waits() float64 {
 	if w := s.value[collectiveWait]; w != nil && *w >= worthSaying {
 		return *w
@@ -394,8 +393,8 @@ func (s *Scope) waits() float64 {
 	return 0
 }
 
-// removing begins a sentence on what it would bring if the GPUs were never idle, and never waited
-// in collectives where they do.
+// removing begins a sentence on the gain if the GPUs were never idle and, if they wait in
+// collectives, never waited. ceiling ends it.
 func (s *Scope) removing() string {
 	if w := s.waits(); w > 0 {
 		return fmt.Sprintf(" They spend another %s waiting in collectives for a late rank. Removing both", percent(&w))
@@ -403,7 +402,7 @@ func (s *Scope) removing() string {
 	return " Removing all idle time"
 }
 
-// ceiling says what that would do to the rate of what the run makes.
+// ceiling says by how much the run's throughput would then rise at most.
 func (s *Scope) ceiling(rate string) string {
 	work := *s.value[gpuUtilization] - s.waits()
 	if work <= 0 {
@@ -412,10 +411,10 @@ func (s *Scope) ceiling(rate string) string {
 	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/work), rate)
 }
 
-// seconds is a point in time of the recording.
+// seconds formats a time of the recording, in ns, as seconds.
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
 
-// caveats are what holds of all such figures.
+// caveats lists general reservations about the figures.
 func (r page) caveats() []string {
 	out := []string{"Profiling slows the host: its cost is overestimated, most of all in short steps."}
 	if v := r.Scopes[0].value[graphLaunch]; v != nil && *v >= minGraphLaunch && r.run.HiddenGraphs == 0 {
@@ -436,7 +435,7 @@ func (r page) caveats() []string {
 	return out
 }
 
-// nextSteps are what to do; loop has what is long of it.
+// nextSteps says what to do. Long code goes to loop.
 func (r page) nextSteps(d, loop *report.Section) {
 	switch r.Verdict {
 	case Inconclusive:
@@ -462,8 +461,8 @@ func (r page) nextSteps(d, loop *report.Section) {
 	}
 }
 
-// python says how to read the Python functions of a trace whose GPUs are idle for longer than the
-// limit, where it has some: they may say what the host does then.
+// python says how to read the Python functions of a trace, if it has some and the GPUs are idle
+// for longer than the limit. They may tell what the host does then.
 func (r page) python(d *report.Section) {
 	if n := r.run.PythonFunctions; n > 0 && r.Scopes[0].over[gpuIdle] {
 		d.Item("The trace has %s of Python functions, which were not read and may say what the host does while the GPUs are idle: %s.",
@@ -471,7 +470,7 @@ func (r page) python(d *report.Section) {
 	}
 }
 
-// text returns the threshold of a metric for people.
+// text formats the threshold of a metric, with its sign.
 func (l *Limits) text(m int) string {
 	sign := "> "
 	if m == gpuUtilization {
@@ -480,13 +479,13 @@ func (l *Limits) text(m int) string {
 	return sign + limit(*l.at(m))
 }
 
-// limit is a threshold in percent.
+// limit formats a threshold in percent.
 func limit(v float64) string { return fmt.Sprintf("%.10g %%", 100*v) }
 
-// hidden reports whether a ratio lies on another side of a limit than it does as it is shown.
+// hidden reports whether rounding for display moves a ratio to another side of a limit.
 func hidden(v, limit float64) bool {
 	return cmp.Compare(v, limit) != cmp.Compare(math.Round(1000*v)/1000, limit)
 }
 
-// percent shows a ratio, "unknown" where there is none.
+// percent formats a ratio in percent, "unknown" for nil.
 func percent(v *float64) string { return percentOr(v, "unknown") }

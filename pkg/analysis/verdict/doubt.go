@@ -11,12 +11,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// scopeNames are what the scopes are called in reports.
+// scopeNames are the names of scopes in documents.
 var scopeNames = map[string]string{
 	metric.Aggregate: step.BenchmarkWindow, metric.Context: step.ContextSteps, metric.Generation: step.GenerationSteps,
 }
 
-// scopeName is what a scope of the run is called.
+// scopeName returns the name of a scope of the run in documents.
 func scopeName(scope string, run *metric.Run) string {
 	if scope == metric.Aggregate && run.Window == metric.WindowTrace {
 		return step.WholeTrace
@@ -24,27 +24,26 @@ func scopeName(scope string, run *metric.Run) string {
 	return scopeNames[scope]
 }
 
-// remedy is what a reason for INCONCLUSIVE asks for.
+// remedy is what would help against a reason for INCONCLUSIVE.
 type remedy int
 
 const (
-	recordGPU     remedy = iota // nothing of the GPUs was recorded
+	recordGPU     remedy = iota // no GPU activity was recorded
 	recordLess                  // the profiler could not keep up
 	recordReplays               // replays of CUDA graphs were not recorded
 	recordMarkers               // steps cannot be identified
-	recordMore                  // steps after the profiler's start
-	countMarkers                // steps may be others than the marker ranges
+	recordMore                  // too few steps after the profiler's start
+	countMarkers                // steps may not be the iterations that markers show
 )
 
-// noSteps is the reason of a run without steps, which the title of its report has, too.
+// noSteps returns the reason for a run without steps. The title of the report states it, too.
 func noSteps(run *metric.Run) string {
 	return "no " + cmp.Or(run.Workload, "inference") + " steps were found, and the figures are of the whole trace, start-up and shut-down included"
 }
 
-// inconclusive says why the trace cannot answer, a sentence each, and for each of
-// them what would help.
-// Reasons are in the order of their weight: what is missing altogether, then what is missing
-// in part, then what the steps may not be.
+// inconclusive returns the reasons why the trace cannot answer, a sentence each, and for each of
+// them what would help. The weightiest come first: what is missing altogether, then what is
+// missing in part, then doubts about the steps.
 func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	say := func(what remedy, format string, args ...any) {
 		reasons, remedies = append(reasons, fmt.Sprintf(format, args...)), append(remedies, what)
@@ -81,8 +80,8 @@ func inconclusive(run *metric.Run) (reasons []string, remedies []remedy) {
 	return reasons, remedies
 }
 
-// wholeSteps is the largest number of whole steps in the window of a rank, -1 where there are
-// no steps or that is not known.
+// wholeSteps returns the largest number of whole steps in the window of a rank, -1 if there are
+// no steps or if that is unknown.
 func wholeSteps(run *metric.Run) int64 {
 	most := int64(-1)
 	for i := range run.Ranks {
@@ -93,8 +92,8 @@ func wholeSteps(run *metric.Run) int64 {
 	return most
 }
 
-// withApart is what the verdict would be if the ranks whose steps could not be identified
-// counted with what they did in their windows.
+// withApart returns what the verdict would be if the ranks whose steps could not be identified
+// were included, with what they did in their windows.
 func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
 	if len(r.run.Apart) == 0 {
 		return r.Verdict
@@ -112,7 +111,7 @@ func (r *Report) withApart(res *metric.Result, th *Thresholds) string {
 	return No
 }
 
-// ranksApart are the numbers of the ranks that the figures are not of.
+// ranksApart returns the numbers of the ranks that the figures leave out.
 func (r *Report) ranksApart() (ranks []string) {
 	for i := range r.run.Ranks {
 		if rank := &r.run.Ranks[i]; rank.Apart && r.run.Window != metric.WindowTrace {
@@ -122,7 +121,7 @@ func (r *Report) ranksApart() (ranks []string) {
 	return ranks
 }
 
-// numSteps is the number of steps of all ranks.
+// numSteps returns the number of steps of all ranks.
 func numSteps(run *metric.Run) (n int64) {
 	for i := range run.Ranks {
 		n += run.Ranks[i].Total
@@ -130,8 +129,7 @@ func numSteps(run *metric.Run) (n int64) {
 	return n
 }
 
-// warnOfSteps says which figures rest on too few steps, or on other ones than
-// they should.
+// warnOfSteps warns about ranks without steps, and about figures that rest on too few steps.
 func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 	if run.Method == "" {
 		return
@@ -142,7 +140,7 @@ func warnOfSteps(run *metric.Run, say func(format string, args ...any)) {
 		if most = max(most, r.Total); r.Benchmark != nil {
 			most = max(most, *r.Benchmark)
 		}
-		if r.Total == 0 && !r.Apart { // of which it was said before
+		if r.Total == 0 && !r.Apart { // ranks apart have a warning already
 			say("rank %d has no steps and is not in per-step figures", r.Rank)
 		}
 	}

@@ -39,8 +39,8 @@ func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Tab
 	return title, alt, p, table
 }
 
-// seriesFigures draws the steps over time and the ranks, as far as measuring divides idle
-// time: that during input preparation, where there are such ranges, and all other.
+// seriesFigures draws the steps over time and by rank. Idle time is divided into that during
+// input preparation, if there is any, and all other.
 func (r page) seriesFigures(s *report.Section) {
 	all := r.samples
 	if len(all) == 0 {
@@ -52,7 +52,7 @@ func (r page) seriesFigures(s *report.Section) {
 	for i := range all {
 		first, last, prep = min(first, all[i].Step), max(last, all[i].Step), prep || all[i].Exposed > 0
 	}
-	rest := 1 // the part that is all other idle time
+	rest := 1 // index of the part for all other idle time
 	if prep {
 		parts[2].Name = "idle otherwise"
 	} else {
@@ -79,7 +79,7 @@ func (r page) seriesFigures(s *report.Section) {
 	b.Close().Document(s, parts, "")
 }
 
-// percentOr is a ratio in percent, or what stands for one that is not known.
+// percentOr formats a ratio in percent, or returns unknown for nil.
 func percentOr(v *float64, unknown string) string {
 	if v == nil {
 		return unknown

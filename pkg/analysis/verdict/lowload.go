@@ -8,31 +8,31 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// LowLoad is idle time in which launching threads wait for requests: the GPUs have nothing
-// to do, and no change of the host's code gives them any.
+// LowLoad is idle time in which launching threads wait for requests. The GPUs have nothing to
+// do, and no change of host code helps.
 type LowLoad struct {
-	// WaitUs is the idle time, over all GPUs of the aggregate, in which they wait inside
-	// a call of the system, in a range that fetches requests; Share its share of all.
+	// WaitUs is the idle time of the aggregate, over all GPUs, in which they wait in an OS call
+	// inside a range that fetches requests. Share is its share of all idle time.
 	WaitUs float64 `json:"wait_us"`
 	Share  float64 `json:"share_of_idle"`
-	// Explains tells that no scope would be a YES without that time: not the host holds
-	// the GPUs back, the load is low.
+	// Explains is set if no scope would be a YES without that time: then the load is low, and
+	// the host does not hold the GPUs back.
 	Explains bool `json:"-"`
 }
 
 // LowOnLoad reports whether the answer is LOW LOAD.
 func (r *Report) LowOnLoad() bool { return r.IsLowLoad != nil && *r.IsLowLoad }
 
-// lowLoadUnknown says, by what recorded a run, why it is not known what of the idle time is for
-// want of requests.
+// lowLoadUnknown says why it is unknown how much idle time is due to a lack of requests, by what
+// recorded the run.
 var lowLoadUnknown = map[string]string{
 	"torch": "PyTorch's profiler records no OS runtime calls",
 	"rocpd": "OS runtime calls are not read from recordings of AMD's profilers",
 	"":      "it needs OS runtime calls on every rank (nsys profile -t osrt)",
 }
 
-// lowLoad returns what of the idle time is for want of requests, nil where that was not
-// recorded.
+// lowLoad returns the idle time due to a lack of requests, nil if that was not recorded or there
+// is no idle time.
 func (r *Report) lowLoad() *LowLoad {
 	waits := r.run.RequestWait
 	all := &r.Scopes[0]
@@ -50,9 +50,9 @@ func (r *Report) lowLoad() *LowLoad {
 	return l
 }
 
-// notHost is the share of the idle time of the worst scope that has no host cause, where that is
-// most of it in every scope with a YES, else 0; and whether none would be a YES without. What of it
-// is for want of requests lowLoad says, too.
+// notHost returns the share of the worst scope's idle time that has no host cause, if that is at
+// least half in every scope with a YES, else 0. decides reports whether without it no scope would
+// be a YES. The share includes waits for requests, see lowLoad.
 func (r *Report) notHost() (share float64, decides bool) {
 	decides = true
 	for i := range r.Scopes {
@@ -79,9 +79,9 @@ func (r *Report) notHost() (share float64, decides bool) {
 	return share, decides
 }
 
-// requestWait is the idle time of a scope for want of requests, in ns over all GPUs. Ranks
-// that communicate run the same requests: what one of them waits longer than another it
-// waits for that one, but where the other follows it.
+// requestWait returns the idle time of a scope due to a lack of requests, in ns over all GPUs.
+// Ranks that communicate run the same requests. If one waits longer than another, it waits for
+// that one, unless the other one follows it.
 func (r *Report) requestWait(scope string) int64 {
 	wait, communicate := r.run.RequestWait[scope], r.Scopes[0].value[comm]
 	if communicate == nil || *communicate == 0 || len(r.run.Ranks) < 2 {
@@ -96,8 +96,8 @@ func (r *Report) requestWait(scope string) int64 {
 	return min(wait, int64(least*float64(r.run.GPUs)))
 }
 
-// without is how many votes a scope would have if so much idle time had not been: the
-// windows would be shorter by it.
+// without returns how many votes a scope would have without some of its idle time, in ns. The
+// windows would be shorter by that time.
 func (s *Scope) without(wait int64) (votes int) {
 	whole := float64(s.capacity - wait)
 	if whole <= 0 {
@@ -106,7 +106,7 @@ func (s *Scope) without(wait int64) (votes int) {
 	return s.ifIdle(float64(s.idle-wait) / whole)
 }
 
-// text says it, "" where it is little.
+// text describes the waits for requests, "" if they are negligible. l may be nil.
 func (l *LowLoad) text() string {
 	switch {
 	case l == nil || l.Share < lowLoadWorth:

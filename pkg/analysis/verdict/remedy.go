@@ -6,10 +6,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// recordLoop is the title of the section on what to write into a program to have it recorded.
+// recordLoop is the title of the section on how to instrument a program of one's own.
 const recordLoop = "Record a loop of your own"
 
-// remedy says what to do about an INCONCLUSIVE; loop has the code.
+// remedy says what to do about an INCONCLUSIVE. Code goes to loop.
 func (r page) remedy(d, loop *report.Section) {
 	has := func(what remedy) bool { return slices.Contains(r.remedies, what) }
 	if has(recordMore) {
@@ -100,7 +100,7 @@ func (r page) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	d.Code(report.TorchEngines)
 }
 
-// ofEngines is what is said to who runs an engine that serves tokens, "" for others.
+// ofEngines returns text for runs of inference engines, "" for other workloads.
 func (r page) ofEngines(text string) string {
 	if r.Workload != "" {
 		return ""
@@ -114,7 +114,7 @@ func markedAlready(d *report.Section, reader string) {
 		report.Command("--by nvtx --marker 'REGEX'"), report.Command(reader+" --doctor"))
 }
 
-// withoutSteps says what there is without steps.
+// withoutSteps says what can be had without steps.
 func withoutSteps(d *report.Section) {
 	d.Item("%s shows where the idle time of the whole trace goes. Use %s if all of it is steady work.",
 		report.Command("gaps"), report.Command("verdict --by none"))

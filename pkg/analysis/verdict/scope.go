@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 )
 
-// The metrics, by their place in metric.Names. The first six vote.
+// The metrics, by their index in metric.Names. The first six have a vote.
 const (
 	gpuIdle = iota
 	launch
@@ -32,22 +32,22 @@ type Scope struct {
 	Name    string // one of metric.Scopes
 	Verdict string // Yes or No
 	Counted
-	// Raised tells of a YES that it would be none without the time that the GPUs wait in
-	// collectives for a late host.
+	// Raised is set if a YES would be a NO without the time that GPUs wait in collectives for a
+	// late host.
 	Raised bool
-	// Borderline names the measurements of which the verdict of the scope would
-	// be another if one of them lay elsewhere in its interval.
+	// Borderline names the measurements that would change the verdict of the scope if one of
+	// them were elsewhere in its interval.
 	Borderline []string
 
-	value    [numMetrics]*float64 // nil: not applicable
+	value    [numMetrics]*float64 // nil if not applicable
 	interval [numMetrics]*metric.Interval
-	idle     int64 // ns, of all GPUs
-	capacity int64 // ns, the windows of all GPUs
+	idle     int64 // ns, over all GPUs
+	capacity int64 // ns, length of the windows over all GPUs
 	over     [numMetrics]bool
 	limits   *Limits
 }
 
-// classify finds the verdict of a scope of the rows.
+// classify returns the verdict of a scope. Rows of other scopes are ignored.
 func classify(name string, rows []metric.Row, limits *Limits) Scope {
 	s := Scope{Name: name, limits: limits}
 	for i := range rows {
@@ -79,7 +79,7 @@ func classify(name string, rows []metric.Row, limits *Limits) Scope {
 	return s
 }
 
-// verdictOf is the verdict with so many votes.
+// verdictOf returns the verdict for a number of votes.
 func verdictOf(votes int) string {
 	if votes >= votesForYes {
 		return Yes
@@ -87,11 +87,11 @@ func verdictOf(votes int) string {
 	return No
 }
 
-// at is where a metric was measured.
+// at returns the value of a metric, which must be applicable.
 func (s *Scope) at(m int) float64 { return *s.value[m] }
 
-// votes counts the votes and tells which metrics are over the limit, those that are
-// applicable lying where at says.
+// votes returns which metrics are over the limit, and how many of them have a vote. at returns
+// the values of the applicable metrics.
 func (s *Scope) votes(at func(m int) float64) (over [numMetrics]bool, n int) {
 	for m := range numVotes + 1 {
 		over[m] = s.value[m] != nil && s.limits.over(m, at(m))
@@ -102,8 +102,8 @@ func (s *Scope) votes(at func(m int) float64) (over [numMetrics]bool, n int) {
 	return over, n
 }
 
-// withWait is the verdict with a share of GPU time counted as idle in which the GPUs wait in
-// collectives for a late host.
+// withWait returns the verdict if a share of the GPU time, in which GPUs wait in collectives for a
+// late host, is counted as idle.
 func (s *Scope) withWait(share float64) string {
 	if s.value[gpuIdle] == nil {
 		return s.Verdict
@@ -111,14 +111,14 @@ func (s *Scope) withWait(share float64) string {
 	return verdictOf(s.ifIdle(min(1, s.at(gpuIdle)+share)))
 }
 
-// waitUnknown is the share of time that GPUs wait in collectives for what was not recorded, or for late
-// hosts and in collectives without a match (which take a share of the time), if a late host as their cause
-// would make a NO a YES; else nil.
+// waitUnknown returns the share of time in collective waits that may be for late hosts, if late
+// hosts as their cause would make a NO a YES; else nil. unmatched is the share of time in
+// collectives without a match. If the causes of waits are unknown, all waits count.
 func (s *Scope) waitUnknown(unmatched float64) (share *float64) {
 	switch share = s.value[collectiveWait]; {
 	case unmatched == 0 && (share == nil || s.value[hostWait] != nil):
 		return nil
-	case s.interval[hostWait] != nil: // by which waits count
+	case s.interval[hostWait] != nil: // its lower end decides, as in classify
 		share = new(s.interval[hostWait].Low + unmatched)
 	case share == nil, s.value[hostWait] != nil:
 		share = &unmatched
@@ -129,7 +129,7 @@ func (s *Scope) waitUnknown(unmatched float64) (share *float64) {
 	return share
 }
 
-// ifIdle is how many votes there would be if GPUs were idle for such a share of the time.
+// ifIdle returns how many votes there would be if GPUs were idle for the given share of time.
 func (s *Scope) ifIdle(share float64) (votes int) {
 	_, votes = s.votes(func(m int) float64 {
 		switch m {
@@ -143,8 +143,9 @@ func (s *Scope) ifIdle(share float64) (votes int) {
 	return votes
 }
 
-// waitBorderline reports whether the verdict would be another if idle time and waits, which trade
-// places from step to step, lay elsewhere in the interval of what they come to together.
+// waitBorderline reports whether the verdict would change if the sum of idle time and waits were
+// elsewhere in its interval. It is the sum that counts, because the two trade off from step to
+// step.
 func (s *Scope) waitBorderline() bool {
 	i := s.interval[hostBound]
 	if i == nil || s.interval[hostWait] == nil || s.at(hostWait) == 0 || s.Verdict == Yes && !s.Raised {
@@ -158,18 +159,18 @@ func (s *Scope) waitBorderline() bool {
 	return false
 }
 
-// heldByBoth tells of a YES whether the least that idle time and waits for a late host come to
-// together would be one, too: where the GPUs are idle for less, they wait for longer.
+// heldByBoth reports whether a YES holds even at the lower end of the sum of idle time and waits
+// for a late host: if the GPUs are idle for less time, they wait for longer.
 func (s *Scope) heldByBoth() bool {
 	i := s.interval[hostBound]
 	return s.Verdict == Yes && i != nil && s.interval[hostWait] != nil && s.at(hostWait) > 0 &&
 		s.withWait(s.at(hostWait)+i.Low-s.at(hostBound)) == Yes
 }
 
-// borderline moves one measurement at a time to either end of its interval and
-// names those that are over it, or no longer, where that changes the
-// verdict. The votes are monotonic in each measurement, so the ends are enough.
-// What waits in collectives decide is not moved apart from idle time (waitBorderline).
+// borderline moves one measurement at a time to either end of its interval. If that changes the
+// verdict, it names the metrics that cross their limits. Votes are monotonic in each
+// measurement, so the ends are enough. If waits in collectives decide, they are moved only
+// together with idle time (waitBorderline).
 func (s *Scope) borderline() (names []string) {
 	if s.waitBorderline() {
 		names = append(names, metric.HostBound)
@@ -178,7 +179,7 @@ func (s *Scope) borderline() (names []string) {
 		return names
 	}
 	moved := map[int]bool{}
-	for m := range gpuUtilization { // which moves with gpuIdle
+	for m := range gpuUtilization { // gpuUtilization moves with gpuIdle
 		if s.interval[m] == nil || m == gpuIdle && s.heldByBoth() {
 			continue
 		}
@@ -210,7 +211,7 @@ func (s *Scope) borderline() (names []string) {
 	return names
 }
 
-// reported returns the values of the metrics without a vote and a threshold.
+// reported returns the values of the metrics without a threshold.
 func (s *Scope) reported() Reported {
 	return Reported{
 		GraphLaunch: s.value[graphLaunch], Comm: s.value[comm], Backpressure: s.value[backpressure],
@@ -218,7 +219,7 @@ func (s *Scope) reported() Reported {
 	}
 }
 
-// raisedBy names what raised the verdict, nil for nothing.
+// raisedBy names the metric that raised the verdict, nil for none.
 func (s *Scope) raisedBy() *string {
 	if !s.Raised {
 		return nil
@@ -226,8 +227,7 @@ func (s *Scope) raisedBy() *string {
 	return new(metric.HostBound)
 }
 
-// figures returns the values, the intervals and the votes of the metrics that have a
-// threshold.
+// figures returns the values, the intervals and the votes of the metrics with a threshold.
 func (s *Scope) figures() (values Metrics, ends Intervals, votes Votes) {
 	for m := range numVotes + 1 {
 		*values.at(m) = s.value[m]

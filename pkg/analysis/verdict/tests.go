@@ -6,9 +6,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Tests returns the verdict of each scope as a check for continuous integration: a
-// YES is a failure; where the trace cannot tell there is one check, which could not
-// be made. With a history there is one more, whether the run is worse than those before.
+// Tests returns the verdict of each scope as a check for continuous integration. A YES is a
+// failure. If the trace cannot tell, there is a single check, which could not be made. With a
+// history there is one more check: whether the run is worse than those before.
 func (r *Report) Tests() []report.Test {
 	tests := r.scopeTests()
 	if r.History != nil {
@@ -17,7 +17,7 @@ func (r *Report) Tests() []report.Test {
 	return tests
 }
 
-// scopeTests are the checks of the verdict itself.
+// scopeTests returns the checks of the verdict itself.
 func (r *Report) scopeTests() []report.Test {
 	if r.Verdict == Inconclusive {
 		return []report.Test{{Name: "the host does not hold the GPUs back", Trouble: strings.Join(r.Reasons, "; ")}}

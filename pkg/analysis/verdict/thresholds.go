@@ -12,15 +12,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/metric"
 )
 
-// Limits are the thresholds of a scope. A metric is over the limit where it is more than
-// its threshold, GPUUtilization where it is less.
+// Limits are the thresholds of a scope, as ratios. A metric is over the limit if it exceeds its
+// threshold, or for GPUUtilization if it is below.
 type Limits struct{ PerMetric[float64] }
 
 // Thresholds are the limits of all scopes.
 type Thresholds struct {
-	Aggregate  Limits `json:"aggregate"`  // of the benchmark windows, or whole traces
-	Context    Limits `json:"context"`    // of the context steps
-	Generation Limits `json:"generation"` // of the generation steps
+	Aggregate  Limits `json:"aggregate"`  // for the benchmark windows, or whole traces
+	Context    Limits `json:"context"`    // for the context steps
+	Generation Limits `json:"generation"` // for the generation steps
 }
 
 // Defaults returns the thresholds of TensorRT-LLM's own analysis:
@@ -42,7 +42,7 @@ func Defaults() Thresholds {
 	return t
 }
 
-// Manual is a table of the metrics that have a threshold, as text: name, meaning, default.
+// Manual returns a text table of the metrics with a threshold: name, meaning, default.
 func Manual() string {
 	var b strings.Builder
 	d := Defaults()
@@ -56,11 +56,11 @@ func Manual() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// ncclCaveat is what TensorRT-LLM's own analysis calls the limit of nccl_ratio.
+// ncclCaveat is the name of nccl_ratio's limit in TensorRT-LLM's own analysis.
 const ncclCaveat = "nccl_ratio_caveat"
 
-// Limit returns the threshold of the metric with the given name, nil where it has
-// none.
+// Limit returns the threshold of the metric with the given name, nil if it has none. The
+// pointer is into l.
 func (l *Limits) Limit(name string) *float64 {
 	for m := range numVotes + 1 {
 		if metric.Names[m] == name || m == nccl && name == ncclCaveat {
@@ -70,7 +70,7 @@ func (l *Limits) Limit(name string) *float64 {
 	return nil
 }
 
-// over reports whether a value of a metric, by its place, is over the limit.
+// over reports whether a value of metric m is over the limit.
 func (l *Limits) over(m int, value float64) bool {
 	if m == gpuUtilization {
 		return value < *l.at(m)
@@ -78,15 +78,16 @@ func (l *Limits) over(m int, value float64) bool {
 	return value > *l.at(m)
 }
 
-// maxDocument is how long a document may be.
+// maxDocument is the maximum length of a JSON document, in bytes.
 const maxDocument = 1 << 20
 
-// Read sets the thresholds that a JSON document names, of the form
+// Read sets the thresholds that a JSON document names and leaves the others. The document has
+// the form
 //
 //	{"aggregate": {"gpu_idle_ratio": 0.3}, "generation": {"gpu_idle_ratio": 0.15}}
 //
-// and leaves the others. Unknown names are an error, and names that are given
-// twice.
+// Unknown or repeated names and values outside of 0 to 1 are errors. After an error t is
+// unchanged.
 func (t *Thresholds) Read(r io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
 	if err != nil {
@@ -119,7 +120,7 @@ func (t *Thresholds) Read(r io.Reader) error {
 	return nil
 }
 
-// set sets the thresholds of a scope by their names.
+// set sets the thresholds of a scope by name.
 func (t *Thresholds) set(scope string, limits map[string]*float64) error {
 	l := t.Scope(scope)
 	if l == nil {
@@ -138,8 +139,8 @@ func (t *Thresholds) set(scope string, limits map[string]*float64) error {
 	return nil
 }
 
-// checkNames refuses an object in which a name stands twice, at the document that
-// comes next, which can be decoded.
+// checkNames returns an error if a name occurs twice in an object of the next JSON value, which
+// must be valid.
 func checkNames(d *json.Decoder) error {
 	if open, _ := d.Token(); open != json.Delim('{') {
 		return nil
@@ -159,8 +160,8 @@ func checkNames(d *json.Decoder) error {
 	return nil
 }
 
-// Check returns an error where a threshold is no share: all metrics are ratios, and
-// one that is more than 1 was meant as percent.
+// Check returns an error if a threshold is not between 0 and 1. All metrics are ratios; a larger
+// threshold was probably meant as percent.
 func (t *Thresholds) Check() error {
 	for _, scope := range metric.Scopes {
 		for m := range numVotes + 1 {
@@ -185,5 +186,5 @@ func (t *Thresholds) Scope(name string) *Limits {
 	return nil
 }
 
-// WithThreshold names the metrics that have a threshold.
+// WithThreshold returns the names of the metrics with a threshold.
 func WithThreshold() []string { return metric.Names[:numVotes+1] }

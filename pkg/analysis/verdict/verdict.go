@@ -49,10 +49,10 @@ import (
 const (
 	Yes          = "YES"          // the host holds the GPUs back
 	No           = "NO"           // it does not
-	Inconclusive = "INCONCLUSIVE" // the recording does not tell
+	Inconclusive = "INCONCLUSIVE" // the recording cannot tell
 )
 
-// ExitCode returns the exit status that stands for a verdict.
+// ExitCode returns the exit status for a verdict.
 func ExitCode(verdict string) int {
 	switch verdict {
 	case Yes:
@@ -63,94 +63,93 @@ func ExitCode(verdict string) int {
 	return 0
 }
 
-// Report is the answer. Its JSON form has the names that TensorRT-LLM's own
-// analysis returns.
+// Report is the answer. Its JSON form uses the names of TensorRT-LLM's own analysis.
 type Report struct {
 	Verdict string `json:"verdict"` // Yes, No or Inconclusive
-	// Label is what the user calls the run, "" for nothing.
+	// Label is the user's name for the run, "" for none.
 	Label string `json:"label,omitempty"`
-	// Borderline names the measurements that could change the verdict within
-	// their intervals, as SCOPE.METRIC; empty where it is firm, or INCONCLUSIVE.
+	// Borderline names the measurements that could change the verdict within their intervals,
+	// as SCOPE.METRIC. It is empty if none could, or if the verdict is INCONCLUSIVE.
 	Borderline []string `json:"borderline"`
-	// Window is what the aggregate is of: metric.WindowBenchmark or WindowTrace.
+	// Window is the window of the aggregate: metric.WindowBenchmark or metric.WindowTrace.
 	Window string `json:"scope"`
 	Aggregate
 	// Reported are the metrics of the aggregate without a vote.
 	Reported Reported `json:"reported"`
-	// RaisedBy is host_bound_ratio of a YES that would be none without the time that GPUs wait
-	// in collectives for a late host (the lower end of its interval), else null.
+	// RaisedBy is "host_bound_ratio" if a YES would be a NO without the time that GPUs wait in
+	// collectives for a late host (the lower end of its interval), else null.
 	RaisedBy *string `json:"raised_by"`
-	// Collectives says what the waits in collectives are of, null where there are none.
+	// Collectives describes the collectives that waits are of, null if there are none.
 	Collectives *metric.Collectives `json:"collectives,omitempty"`
 	Phases      Phases              `json:"phases"` // those with steps
 	Steps       Steps               `json:"steps"`  // how they were found
 	LoadCheck
-	// Training tells that a backward pass or an optimizer was recorded. Workload says what the
-	// run does other than generating tokens, event.Training or event.Diffusion; "" for neither.
+	// Training is set if a backward pass or an optimizer was recorded. Workload is
+	// event.Training or event.Diffusion, "" for token generation or unknown.
 	Training bool   `json:"training"`
 	Workload string `json:"workload,omitempty"`
-	// History says whether the run is worse than those before, null where it was not
-	// compared with any.
+	// History says whether the run is worse than those before, null if it was not compared with
+	// any.
 	History *metric.HistoryResult `json:"history,omitempty"`
 	// Warnings are what to know before believing the figures, a sentence each.
 	Warnings []string       `json:"warnings"`
-	Handoff  report.Handoff `json:"optimization_handoff"` // for whoever optimises
+	Handoff  report.Handoff `json:"optimization_handoff"` // input of the optimization step
 
 	basis
 }
 
 // Aggregate are the figures of the whole window.
 type Aggregate struct {
-	Metrics   Metrics   `json:"aggregate_metrics"` // ratios, null where not applicable
-	Intervals Intervals `json:"intervals"`         // of these, 95 %
+	Metrics   Metrics   `json:"aggregate_metrics"` // ratios, null if not applicable
+	Intervals Intervals `json:"intervals"`         // their 95 % intervals
 	Counted
-	OverDetails Votes `json:"crossed_details"` // one vote for each metric
+	OverDetails Votes `json:"crossed_details"` // by metric
 }
 
-// Counted is what the metrics of a scope come to.
+// Counted sums up the metrics of a scope.
 type Counted struct {
-	// Over is how many metrics are over their limits, out of Applicable ones.
+	// Over is how many metrics with a vote are over their limits, out of Applicable ones.
 	Over       int `json:"crossed_count"`
 	Applicable int `json:"applicable_count"`
-	// HostPrep tells that input preparation is confirmed as a cause, NCCL that NCCL kernels take so
-	// much of the busy time that idle GPUs may be counted as busy.
+	// HostPrep is set if input preparation is confirmed as a cause. NCCL is set if NCCL kernels
+	// take so much of the busy time that waiting GPUs may be counted as busy.
 	HostPrep bool `json:"host_prep_confirmed"`
 	NCCL     bool `json:"nccl_caveat"`
 }
 
-// LoadCheck says whether a YES is one for want of requests.
+// LoadCheck says whether a YES is due to a lack of requests.
 type LoadCheck struct {
-	// IsLowLoad tells of a YES whether there would be none without the idle time for want of
-	// requests: then the load is low, and the host does not hold the GPUs back. Waits is that
-	// time. Both are null without a YES, and where calls of the system's libraries were not
-	// recorded on all ranks; LowLoadUnknown says why in a YES, else it is "".
+	// Waits is the idle time due to a lack of requests. IsLowLoad says whether a YES would be a
+	// NO without it: then the load is low, and the host does not hold the GPUs back. Both are
+	// null without a YES, and if OS calls were not recorded on all ranks. LowLoadUnknown says
+	// why they are null for a YES, else it is "".
 	IsLowLoad      *bool    `json:"low_load"`
 	Waits          *LowLoad `json:"request_wait,omitempty"`
 	LowLoadUnknown string   `json:"low_load_unknown,omitempty"`
 }
 
-// basis is what a verdict rests on.
+// basis is what a verdict is based on.
 type basis struct {
-	// Of says of what reports the figures are, nil where the metric rows do not say.
+	// Of identifies the reports that the figures are of, nil if the metric rows do not say.
 	Of *event.Provenance `json:"-"`
 	// Scopes are the verdicts of the scopes, the aggregate first.
 	Scopes []Scope `json:"-"`
 	// Reasons say why the verdict is INCONCLUSIVE, a sentence each.
 	Reasons []string `json:"-"`
 
-	remedies []remedy // of the reasons
+	remedies []remedy // what helps against each of Reasons
 	run      *metric.Run
-	samples  []metric.Sample // for figures, nil for none
+	samples  []metric.Sample // for figures; nil for no figures
 }
 
-// Reported are metrics without a vote, null where they are not applicable or not known.
+// Reported are metrics without a threshold, as ratios, null if not applicable or unknown.
 type Reported struct {
-	GraphLaunch    *float64 `json:"graph_launch_ratio"`        // as metric.GraphLaunch, and so on
-	Comm           *float64 `json:"comm_ratio"`                // collectives, of busy GPU time
-	Backpressure   *float64 `json:"launch_backpressure_ratio"` // waits for a full queue, by wall time
-	CollectiveWait *float64 `json:"collective_wait_ratio"`     // null without collectives of several ranks
-	HostWait       *float64 `json:"host_wait_ratio"`           // null as CollectiveWait
-	HostBound      *float64 `json:"host_bound_ratio"`          // null as CollectiveWait
+	GraphLaunch    *float64 `json:"graph_launch_ratio"`        // as metric.GraphLaunch, and so on for the others
+	Comm           *float64 `json:"comm_ratio"`                // collectives / busy GPU time
+	Backpressure   *float64 `json:"launch_backpressure_ratio"` // launch calls that wait for a full queue / wall time
+	CollectiveWait *float64 `json:"collective_wait_ratio"`     // null if waits in collectives are unknown
+	HostWait       *float64 `json:"host_wait_ratio"`           // null if waits or their causes are unknown
+	HostBound      *float64 `json:"host_bound_ratio"`          // null without recorded launches
 }
 
 // Phases are the verdicts of the phases, nil for a phase without steps.
@@ -161,24 +160,24 @@ type Phases struct {
 
 // Phase is the verdict of a phase.
 type Phase struct {
-	// IterationCount is the largest number of such steps in any one rank.
+	// IterationCount is the largest number of such steps in any rank.
 	IterationCount int64 `json:"iteration_count"`
-	// The rest, Metrics, Intervals, Reported and RaisedBy too, is as in Report, of the steps of the phase in the benchmark segments.
+	// The fields up to RaisedBy are as in Report, but for the steps of the phase in the
+	// benchmark segments.
 	Verdict string `json:"verdict"`
 	Counted
 	Metrics   Metrics   `json:"metrics"`
 	Intervals Intervals `json:"intervals"`
 	Reported  Reported  `json:"reported"`
 	RaisedBy  *string   `json:"raised_by"`
-	// CUDAGraphs reports whether graph replays ran any of the GPU work; nil for
-	// the context phase.
+	// CUDAGraphs reports whether graph replays ran any of the GPU work; nil for the context
+	// phase.
 	CUDAGraphs *bool `json:"cuda_graphs_detected,omitempty"`
 }
 
-// Steps describes the steps.
+// Steps describes the steps of the run.
 type Steps struct {
-	// Method is how they were isolated, "none" where they were not; then PerRank is
-	// empty.
+	// Method is how they were isolated. It is "none" if they were not; then PerRank is empty.
 	Method  string `json:"method"`
 	PerRank []Rank `json:"per_rank"`
 }
@@ -186,23 +185,22 @@ type Steps struct {
 // Rank describes the steps of a rank.
 type Rank struct {
 	Rank       int32 `json:"rank"`        // its number
-	Total      int64 `json:"total"`       // of all its steps
+	Total      int64 `json:"total"`       // number of all its steps
 	CommonSize int64 `json:"common_size"` // their most frequent size: all-reduce kernels, or 1
-	Segments   int64 `json:"segments"`    // into which long idle stretches split them
-	// Benchmark is the number of steps in the benchmark segment; where there is
-	// none, that of all steps, which are taken instead.
+	Segments   int64 `json:"segments"`    // number of segments, split by long idle times
+	// Benchmark is the number of steps in the benchmark segment or, if there is none, of all
+	// steps, which count instead.
 	Benchmark int64 `json:"benchmark"`
-	// Outside is what lies outside of the benchmark segment, left out where nothing does.
+	// Outside is what lies outside of the benchmark segment, left out if nothing does.
 	Outside *step.Remainder `json:"outside,omitempty"`
 }
 
-// FirstLaunch is the FirstTarget that stands for kernel-launch calls, by the name
-// that gaps gives the cause.
+// FirstLaunch is the FirstTarget for kernel-launch calls: the name of the cause in gaps.
 const FirstLaunch = "launch"
 
-// Decide returns the verdict on what was measured.
-// Thresholds have been checked. INCONCLUSIVE goes before everything else; what was measured
-// is in the report all the same. A phase can make the verdict YES, and never NO.
+// Decide returns the verdict on the result. Thresholds must have been checked. INCONCLUSIVE takes
+// precedence, but the report has all figures nevertheless. A phase can make the verdict YES, never
+// NO.
 func Decide(res *metric.Result, th Thresholds) *Report {
 	r := &Report{Warnings: []string{}, Window: res.Window, Label: res.Label, basis: basis{run: &res.Run, samples: res.Samples, Of: res.Of}}
 	r.Workload, r.Training = r.run.Workload, r.run.Workload == event.Training
@@ -248,7 +246,8 @@ func Decide(res *metric.Result, th Thresholds) *Report {
 	return r
 }
 
-// raisedBy names what raised the verdict: nothing where a scope is a YES without it.
+// raisedBy names the metric that raised the verdict. It returns nil if some scope is a YES
+// without it.
 func (r *Report) raisedBy() (name *string) {
 	for i := range r.Scopes {
 		switch s := &r.Scopes[i]; {
@@ -261,9 +260,9 @@ func (r *Report) raisedBy() (name *string) {
 	return name
 }
 
-// borderline names the measurements that could change the verdict.
-// Only measurements of scopes with the run's own verdict count, as only those decide it; and
-// none where the aggregate's YES is certain, whatever a phase would say.
+// borderline names the measurements that could change the verdict. Only scopes with the verdict
+// of the run count, because only those decide it. If the aggregate is a firm YES, no phase can
+// change the verdict, and none is named.
 func (r *Report) borderline() []string {
 	names := []string{}
 	all := &r.Scopes[0]
@@ -280,10 +279,10 @@ func (r *Report) borderline() []string {
 	return names
 }
 
-// Ranks is how many ranks the figures are of.
+// Ranks returns the number of ranks of the run.
 func (r *Report) Ranks() int { return len(r.run.Ranks) }
 
-// phaseRun returns what is known of a phase, nil where it has no steps.
+// phaseRun returns the description of a phase, nil if it has no steps.
 func (r *Report) phaseRun(name string) *metric.Phase {
 	for i := range r.run.Phases {
 		if r.run.Phases[i].Phase == name {
@@ -311,7 +310,7 @@ func steps(run *metric.Run) Steps {
 	return s
 }
 
-// scope returns the verdict of a scope, nil where it has none.
+// scope returns the verdict of a scope, nil if it has none.
 func (r *Report) scope(name string) *Scope {
 	for i := range r.Scopes {
 		if r.Scopes[i].Name == name {
@@ -321,7 +320,7 @@ func (r *Report) scope(name string) *Scope {
 	return nil
 }
 
-// phase returns the verdict of a phase, nil where it has no steps.
+// phase returns the verdict of a phase, nil if it has no steps.
 func (r *Report) phase(name string) *Phase {
 	s := r.scope(name)
 	if s == nil {
@@ -337,7 +336,7 @@ func (r *Report) phase(name string) *Phase {
 	return p
 }
 
-// handoff fills in what the metrics know of where to begin.
+// handoff returns what the metrics tell about where to begin.
 func (r *Report) handoff() report.Handoff {
 	h := report.Handoff{Verdict: &r.Verdict, HostPrepConfirmed: &r.HostPrep}
 	most := int64(-1)
@@ -357,10 +356,10 @@ func (r *Report) handoff() report.Handoff {
 	return h
 }
 
-// firstTarget is what to begin with: what gaps found, else the ranges of input preparation where
-// they are confirmed, FirstLaunch where launches are over their limit and may be a third of the idle time, of
-// all steps or of those of the phase to begin with. It is null where there is no YES or these
-// figures cannot name anything: gaps does.
+// firstTarget returns what to begin with: what gaps found; else the ranges of input preparation,
+// if confirmed as a cause; else FirstLaunch, if launches are over their limit and may be a third
+// of the idle time. The aggregate and the phase to begin with count. It is nil without a YES, or
+// if these figures name nothing: then gaps is needed.
 func (r *Report) firstTarget(phase *string) *string {
 	if f := r.first(); f != nil {
 		return &f.Name
@@ -378,7 +377,7 @@ func (r *Report) firstTarget(phase *string) *string {
 	return report.OrNull(target)
 }
 
-// first is what gaps found to begin with, nil without a YES.
+// first returns what gaps found to begin with, nil for none, or without a YES or for low load.
 func (r *Report) first() *metric.Target {
 	if r.Verdict != Yes || r.LowOnLoad() {
 		return nil
@@ -386,10 +385,10 @@ func (r *Report) first() *metric.Target {
 	return r.run.First
 }
 
-// inconclusivePrefix is before a reason of INCONCLUSIVE among the warnings.
+// inconclusivePrefix precedes reasons for INCONCLUSIVE among the warnings.
 const inconclusivePrefix = "inconclusive: "
 
-// warn says what to know before believing the figures.
+// warn fills in Warnings.
 func (r *Report) warn() {
 	say := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	for _, reason := range r.Reasons {
@@ -405,7 +404,7 @@ func (r *Report) warn() {
 	}
 	for i := range run.Ranks {
 		r := &run.Ranks[i]
-		if step.LostReplays(r.Replays, r.GraphLaunches, r.TraceReplays, r.TraceGraphLaunches) { // calls, beside replays
+		if step.LostReplays(r.Replays, r.GraphLaunches, r.TraceReplays, r.TraceGraphLaunches) { // arguments swapped: calls may be lost, not replays
 			say("rank %d has %d graph replays, but only %d calls that launched them: calls are missing from the trace", r.Rank, r.Replays, r.GraphLaunches)
 		}
 	}
@@ -443,8 +442,8 @@ func (r *Report) warn() {
 	}
 }
 
-// unmatched is about what share of the time of a scope collectives take that have no match on another
-// rank, though all were recorded: in each scope the same part of them.
+// unmatched estimates the share of a scope's time in collectives without a match on another rank,
+// if all ranks were recorded. It assumes the same part of collectives in each scope.
 func (r *Report) unmatched(s *Scope) float64 {
 	c := r.Collectives
 	if c == nil || c.Estimated || s.value[comm] == nil {
@@ -453,8 +452,8 @@ func (r *Report) unmatched(s *Scope) float64 {
 	return c.UnmatchedPart * s.at(comm) * s.at(gpuUtilization)
 }
 
-// waitUnknown is the first scope of a NO that may be a YES, for all that is known of waits in collectives,
-// and their share of its time.
+// waitUnknown returns the first scope that may be a YES, if the verdict is NO but the causes of
+// waits in collectives are unknown, and the share of its time in these waits. Else both are nil.
 func (r *Report) waitUnknown() (*Scope, *float64) {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
@@ -465,8 +464,7 @@ func (r *Report) waitUnknown() (*Scope, *float64) {
 	return nil, nil
 }
 
-// idleAlone reports whether no YES has a vote of another metric than the two on idle
-// GPUs.
+// idleAlone reports whether every YES has votes only of the two metrics on idle GPUs.
 func (r *Report) idleAlone() bool {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
