@@ -9,20 +9,20 @@ import (
 	"github.com/parquet-go/bitpack"
 )
 
-// The hybrid of run lengths and packed numbers, in which Parquet stores levels,
-// dictionary numbers and, with a length before it, booleans: runs of a header
-// (count<<1 for one repeated value, groups<<1|1 for groups of 8 packed values)
-// and its values. The last group may go on after the last value.
+// The hybrid of run lengths and bit packing in which Parquet stores levels, dictionary
+// indexes and, after a length, booleans. A run has a header (count<<1 for one repeated
+// value, groups<<1|1 for groups of 8 packed values) and its values. The last group may
+// go on after the last value.
 
-// run is the head of one run.
+// run is one run.
 type run struct {
 	count  int // of values, at most as many as are wanted
 	packed bool
 	data   []byte // the packed values, or the repeated one
 }
 
-// nextRun takes a run of values of the given width off src; want is how many
-// values are still wanted.
+// nextRun decodes a run of values of the given width from src and returns the rest of
+// src. want is the number of values still wanted.
 func nextRun(src []byte, width uint, want int) (run, []byte, error) {
 	head, n := binary.Uvarint(src)
 	if n <= 0 {
@@ -40,7 +40,7 @@ func nextRun(src []byte, width uint, want int) (run, []byte, error) {
 		}
 		return run{count: int(min(count, uint64(want))), data: src[:size]}, src[size:], nil
 	}
-	size := min(count*uint64(width), uint64(len(src))) // some writers leave out the end of the last group
+	size := min(count*uint64(width), uint64(len(src))) // some writers omit the end of the last group
 	r := run{count: int(min(count*8, uint64(want))), packed: true, data: src[:size]}
 	if uint64(r.count)*uint64(width) > 8*size {
 		return run{}, nil, io.ErrUnexpectedEOF
@@ -48,8 +48,8 @@ func nextRun(src []byte, width uint, want int) (run, []byte, error) {
 	return r, src[size:], nil
 }
 
-// decodeBits appends count values of one bit to the n bits in m. A packed run
-// is a piece of bitmap.
+// decodeBits appends count one-bit values to the n bits of m. A packed run is a piece
+// of bitmap.
 func decodeBits(m event.Bitmap, n, count int, src []byte) (event.Bitmap, error) {
 	for count > 0 {
 		r, rest, err := nextRun(src, 1, count)
@@ -69,8 +69,8 @@ func decodeBits(m event.Bitmap, n, count int, src []byte) (event.Bitmap, error) 
 // unpackPadding is how far beyond its input bitpack.Unpack may read.
 const unpackPadding = bitpack.PaddingInt64
 
-// unpack reads len(dst) numbers of width bits, lowest bit first. src has them
-// all, best with unpackPadding bytes of capacity after them.
+// unpack reads len(dst) numbers of width bits, lowest bit first. src must contain all
+// of them; with unpackPadding bytes of capacity after them it need not be copied.
 func unpack[T uint32 | int64](dst []T, src []byte, width uint) {
 	if width == 0 {
 		clear(dst)

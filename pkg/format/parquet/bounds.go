@@ -7,9 +7,9 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// IntBounds returns the least and the greatest value that a column of whole
-// numbers has in row group g, false where the file does not say or all are
-// null. Only those of a sealed file are to be relied on.
+// IntBounds returns the minimum and maximum of an integer column in row group g. It
+// returns false if the file does not state them, or if all values are null. They are
+// reliable only in a sealed file.
 func (f *File) IntBounds(g int, column string) (low, high int64, ok bool) {
 	s, col := f.statistics(g, column)
 	if s == nil || !col.Type.IsInt() || col.Type == Bool || col.Type == Uint64 {
@@ -29,7 +29,7 @@ func (f *File) IntBounds(g int, column string) (low, high int64, ok bool) {
 	return bounds[0], bounds[1], true
 }
 
-// TextBounds does for values what IntBounds does for numbers.
+// TextBounds is IntBounds for columns of strings.
 func (f *File) TextBounds(g int, column string) (low, high string, ok bool) {
 	s, col := f.statistics(g, column)
 	if s == nil || !col.Type.IsText() || s.MinValue == nil || s.MaxValue == nil {
@@ -38,8 +38,8 @@ func (f *File) TextBounds(g int, column string) (low, high string, ok bool) {
 	return string(s.MinValue), string(s.MaxValue), true
 }
 
-// statistics returns what the file says of a column in row group g, and the column, or nil
-// where there is no such column. None of it has been checked.
+// statistics returns the file's statistics of a column in row group g and the column,
+// or nil if there is no such column. They are not checked.
 func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 	i, ok := f.names[column]
 	if !ok {
@@ -49,8 +49,8 @@ func (f *File) statistics(g int, column string) (*format.Statistics, *leaf) {
 	return &f.meta.RowGroups[g].Columns[col.chunk].MetaData.Statistics, col
 }
 
-// statistics returns the number of nulls, and the bounds of whole numbers and strings.
-// Bounds of numbers are as the column stores them; booleans and floats have none.
+// statistics returns the number of nulls, and the bounds of integers and strings.
+// Bounds of numbers are encoded as in the column; booleans and floats have none.
 func (c *encoder) statistics(rows int) format.Statistics {
 	s := format.Statistics{NullCount: int64(rows - c.v.count(c.col))}
 	if c.v.count(c.col) == 0 {
@@ -67,11 +67,11 @@ func (c *encoder) statistics(rows int) format.Statistics {
 	return s
 }
 
-// maxBound is the length of the longest text that goes into statistics.
+// maxBound is the most bytes of a string in statistics.
 const maxBound = 64
 
-// textBounds returns the least and the greatest text, nil where one is longer than the
-// bounds of a chunk may be: shortened, it would be no bound.
+// textBounds returns the least and the greatest string, nil if one is longer than
+// maxBound: shortened, it would not be a bound.
 func (c *encoder) textBounds() (low, high []byte) {
 	values := &c.v.Text
 	if c.indexed {

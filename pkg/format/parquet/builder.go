@@ -2,32 +2,30 @@ package parquet
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// maxDictionary is the size of a dictionary above which numbers take hardly
-// less room than values, and readers would hold much memory.
+// Limits on a dictionary. In a larger one, indexes are hardly smaller than values, and
+// readers would need much memory.
 const (
 	maxDictionary     = 32 << 10
 	maxDictionaryText = 2 << 20
 )
 
-// builder makes a dictionary of values, in the order of their first use, and
-// the numbers that replace them. It keeps its memory for the next column, but for maps
-// that became large.
+// builder makes a dictionary of values, in order of first use, and the indexes that
+// replace them. It keeps its memory for the next column, except maps that grew large.
 type builder struct {
 	intValues  []int64
 	textValues event.Strings
-	numbers    []int32 // one for each value that was given
+	numbers    []int32 // one per value given
 
 	ofInt  map[int64]int32
 	ofText map[string]int32
 }
 
-// limit is the number of different values among n up to which a dictionary
-// pays: a quarter of them, and a few for short columns.
+// limit returns the most different values among n for which a dictionary pays: a
+// quarter, plus a few for short columns.
 func limit(n int) int { return min(n/4+16, maxDictionary) }
 
-// ints numbers values. It returns false, having given up, where there are too
-// many different ones.
-// Runs of equal values cost one look-up.
+// ints makes the dictionary of integers. It gives up and returns false if too many
+// values differ. A run of equal values costs one look-up.
 func (b *builder) ints(values []int64) bool {
 	b.intValues, b.numbers, b.ofInt = b.intValues[:0], b.numbers[:0], emptied(b.ofInt)
 	most := limit(len(values))
@@ -48,7 +46,7 @@ func (b *builder) ints(values []int64) bool {
 	return true
 }
 
-// strings does for strings what ints does for numbers.
+// strings is ints for strings.
 func (b *builder) strings(values *event.Strings) bool {
 	b.textValues.Reset()
 	b.numbers, b.ofText = b.numbers[:0], emptied(b.ofText)
@@ -68,7 +66,7 @@ func (b *builder) strings(values *event.Strings) bool {
 	return true
 }
 
-// emptied returns an empty map, m again where it did not grow large.
+// emptied returns an empty map: m itself unless it grew large.
 func emptied[K comparable](m map[K]int32) map[K]int32 {
 	if m == nil || len(m) > 1<<12 {
 		return map[K]int32{}
@@ -77,7 +75,7 @@ func emptied[K comparable](m map[K]int32) map[K]int32 {
 	return m
 }
 
-// enum numbers the names that the given codes are numbers of.
+// enum makes the dictionary of names from their codes.
 func (b *builder) enum(names []string, codes []int64) {
 	b.textValues.Reset()
 	b.numbers = b.numbers[:0]

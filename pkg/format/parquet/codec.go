@@ -17,12 +17,12 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// errSize means that a page does not have the size that its header says.
+// errSize is returned if the size of a page is not the one in its header.
 var errSize = errors.New("damaged page: wrong size")
 
-// decompress decompresses src, which becomes size bytes, into the memory of
-// dst, with unpackPadding bytes of capacity after it. No codec is given room for
-// more than size.
+// decompress decompresses src, whose result has size bytes, into the memory of dst,
+// which gets unpackPadding bytes of capacity after it. No codec may write more than
+// size bytes.
 func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byte, error) {
 	dst = slices.Grow(dst[:0], size+unpackPadding)[:size]
 	switch codec {
@@ -60,7 +60,7 @@ func decompress(codec format.CompressionCodec, dst, src []byte, size int) ([]byt
 	return nil, fmt.Errorf("compression %s is not supported", codec)
 }
 
-// readExactly fills dst from r, which must end there.
+// readExactly fills dst from r, which must end then.
 func readExactly(r io.Reader, dst []byte) error {
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return err
@@ -72,7 +72,7 @@ func readExactly(r io.Reader, dst []byte) error {
 	return nil
 }
 
-// zstdDecoder returns the decoder that all share.
+// zstdDecoder returns the shared decoder.
 var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderConcurrency(0))
 	if err != nil {
@@ -81,10 +81,10 @@ var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 	return d
 })
 
-// zstdEncoder returns the encoder that all share. On a checkpoint the fastest
-// level writes 1.4 % more in 15 % less time, and the next better one than the
-// default 0.6 % less in 20 % more. The window is as long as most pages at most;
-// the default one would take 16 MiB for each processor.
+// zstdEncoder returns the shared encoder. On a checkpoint, the fastest level writes 1.4
+// % more in 15 % less time; the level above the default writes 0.6 % less in 20 % more
+// time. The window is as long as most pages; the default one would take 16 MiB per
+// processor.
 var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
 	if err != nil {

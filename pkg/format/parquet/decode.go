@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxStrings bounds the text of one page, which Vector addresses with 31 bits.
+// maxStrings bounds the strings of one page, in bytes: Vector has offsets of 31 bits.
 const maxStrings = 1 << 30
 
 var errLength = errors.New("damaged page: length of a text")
@@ -30,7 +30,7 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 	switch {
 	case r.numbered:
 		return errNoNumbers
-	case r.narrow: // rare: they are stored with a dictionary
+	case r.narrow: // rare, as such columns have a dictionary
 		r.page.Reset()
 		err := r.direct(p, &r.page)
 		v.Int32 = appendNarrow(v.Int32, r.page.Int)
@@ -39,7 +39,7 @@ func (r *chunkReader) values(p *page, v *Vector) error {
 	return r.direct(p, v)
 }
 
-// direct appends the values of a page that has them itself.
+// direct appends the values of a page that contains them.
 func (r *chunkReader) direct(p *page, v *Vector) error {
 	switch {
 	case r.enum != nil:
@@ -58,15 +58,15 @@ func appendNarrow(dst []int32, values []int64) []int32 {
 	return dst
 }
 
-// unsupported is the error of a page in an encoding that is not read. It names both, so
-// that whoever wrote the file knows what to change.
+// unsupported returns the error of a page in an unsupported encoding. It names encoding
+// and type, so that the file's writer can be changed.
 func (r *chunkReader) unsupported(e format.Encoding) error {
 	return fmt.Errorf("encoding %s of %s is not supported", e, r.col.physical)
 }
 
-// numbers reads a page of numbers and booleans, and appends them to v.Int, booleans as 0 and 1.
-// Of floating point numbers only the plain encoding is read. Dictionary pages go another way
-// (indexed).
+// numbers appends the values of a page of numbers or booleans to v.Int, booleans as 0
+// and 1. Floating point numbers are read in plain encoding only. Dictionary pages are
+// read by indexed.
 func (r *chunkReader) numbers(p *page, v *Vector) (err error) {
 	n, physical := len(v.Int), r.col.physical
 	switch {
@@ -89,8 +89,8 @@ func (r *chunkReader) numbers(p *page, v *Vector) (err error) {
 	return err
 }
 
-// widen makes values of 32-bit columns what they are in 64 bits. (What is
-// narrower is stored as its own value.)
+// widen converts values of 32-bit columns to 64 bits. (Narrower types are stored as 32
+// bits.)
 func widen(values []int64, t Type) {
 	for i, v := range values {
 		switch t {
@@ -104,8 +104,8 @@ func widen(values []int64, t Type) {
 	}
 }
 
-// plainInts appends n numbers of size bytes, 4 or 8. What the upper half of those of 4
-// is, widen says.
+// plainInts appends n numbers of size bytes, 4 or 8. widen sets the upper half of those
+// of 4 bytes.
 func plainInts(dst []int64, src []byte, n, size int) ([]int64, error) {
 	if len(src)/size < n {
 		return dst, io.ErrUnexpectedEOF
@@ -125,7 +125,7 @@ func plainInts(dst []int64, src []byte, n, size int) ([]int64, error) {
 	return dst, nil
 }
 
-// plainBits appends n bits, the lowest of each byte first, as 0 and 1.
+// plainBits appends n bits, lowest bit of each byte first, as 0 and 1.
 func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
 	if 8*len(src) < n {
 		return dst, io.ErrUnexpectedEOF
@@ -136,7 +136,7 @@ func plainBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// rleBits appends n bits of runs, which stand after their length in bytes.
+// rleBits appends n bits stored as runs after their length in bytes.
 func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	if len(src) < 4 {
 		return dst, io.ErrUnexpectedEOF
@@ -148,7 +148,7 @@ func rleBits(dst []int64, src []byte, n int) ([]int64, error) {
 	return plainBits(dst, m, n)
 }
 
-// sizeOf is how many bytes a number takes.
+// sizeOf returns the number of bytes of a number.
 func sizeOf(t format.Type) int {
 	if t == format.Int32 || t == format.Float {
 		return 4
@@ -173,8 +173,8 @@ func (r *chunkReader) decodeStrings(p *page, dst *event.Strings) error {
 	return r.unsupported(p.encoding)
 }
 
-// plainStrings appends n strings, each after its length in four bytes. It grows dst only by
-// what src can hold.
+// plainStrings appends n strings, each preceded by its length in four bytes. It grows
+// dst only by what src can contain.
 func plainStrings(dst *event.Strings, src []byte, n int) error {
 	if n <= len(src)/4 {
 		dst.Offsets = slices.Grow(dst.Offsets, n)
@@ -210,13 +210,13 @@ func deltaLengthStrings(dst *event.Strings, src []byte, n int) error {
 	return nil
 }
 
-// deltaInts appends the n numbers in DELTA_BINARY_PACKED at the start of src
-// and returns what follows them. That is a head (how many numbers a block has, in how many
-// parts it comes, how many numbers there are, the first of them) and blocks: the least
-// difference, a byte for each part with the bits of a number, and what each difference
-// exceeds the least by. Sums wrap around, as those of writers do.
+// deltaInts appends the n numbers in DELTA_BINARY_PACKED at the start of src and
+// returns the rest of src. The encoding has a header (numbers per block, parts per
+// block, total numbers, first number) and blocks. A block has the least difference, a
+// byte per part with the bit width of its numbers, and the differences less the least
+// one. Sums wrap around, as writers' do.
 func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err error) {
-	var head [3]uint64 // numbers of a block, parts of a block, numbers in all
+	var head [3]uint64 // numbers per block, parts per block, total numbers
 	for i := range head {
 		var size int
 		if head[i], size = binary.Uvarint(src); size <= 0 {
@@ -243,8 +243,8 @@ func deltaInts(dst []int64, src []byte, n int) (_ []int64, rest []byte, err erro
 	return dst, rest, err
 }
 
-// deltaBlocks reads the blocks of differences that lead from out[0] to the
-// numbers after it. part is the numbers in each of the parts of a block.
+// deltaBlocks reads the blocks of differences from out[0] to the numbers after it. part
+// is the number of values in each part of a block.
 func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
 	last := out[0]
 	for out = out[1:]; len(out) > 0; {
@@ -256,7 +256,7 @@ func deltaBlocks(out []int64, src []byte, part, parts int) ([]byte, error) {
 		src = src[size+parts:]
 		for _, width := range widths {
 			if len(out) == 0 {
-				break // widths of parts that are not there may be anything
+				break // widths of missing parts may have any value
 			}
 			size := part / 8 * int(width)
 			if width > 64 || size > len(src) {

@@ -14,23 +14,23 @@ var (
 	errNoNumbers = errors.New("a page without numbers of a dictionary")
 )
 
-// dictionary is the values that the pages of a chunk number.
+// dictionary holds the values that the pages of a chunk refer to by index.
 type dictionary struct {
 	values Vector
-	narrow []int32 // values.Int, where the reader is narrow
+	narrow []int32 // values.Int, if the reader is narrow
 	n      int
 	read   bool
 }
 
-// reset makes the dictionary that of a next chunk, and keeps its memory.
+// reset prepares the dictionary for the next chunk and keeps its memory.
 func (d *dictionary) reset() {
 	d.values.Reset()
 	d.n, d.read = 0, false
 }
 
-// readDictionary reads a dictionary page.
-// It has to come before the first page that uses it, and only once. With numbered its strings
-// are handed out, so they get memory of their own.
+// readDictionary reads a dictionary page. It must precede the first page that uses it,
+// and may occur once. In numbered mode its strings are returned to the caller, so they
+// get their own memory.
 func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	n := int(h.DictionaryPageHeader.V.NumValues)
 	if n < 0 || r.dict.read {
@@ -50,7 +50,7 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	r.dict.n, r.dict.read = n, true
 	p := &page{rows: n, values: n, encoding: format.Plain, data: data}
 	if r.numbered {
-		r.dict.values.Text = event.Strings{} // whose memory goes out
+		r.dict.values.Text = event.Strings{} // its memory is handed out
 	}
 	if err := r.direct(p, &r.dict.values); err != nil {
 		return err
@@ -61,10 +61,10 @@ func (r *chunkReader) readDictionary(h *format.PageHeader, b []byte) error {
 	return nil
 }
 
-// indexed reads a page of numbers of the dictionary: the bits of each in a byte, then runs.
-// A repeated number is looked up as often as a block holds it, like packed ones: one path
-// for both, and a run that claims to be long costs no memory, as blocks are of fixed length
-// and p.values bounds their sum.
+// indexed reads a page of dictionary indexes: their bit width in a byte, then runs. A
+// repeated index is looked up once per row of a block, like packed ones. So there is
+// one path for both, and a run that claims to be long costs no memory: blocks have a
+// fixed length, and p.values bounds their sum.
 func (r *chunkReader) indexed(p *page, v *Vector) error {
 	if !r.dict.read {
 		return errors.New("damaged chunk: a page without its dictionary")
@@ -101,9 +101,9 @@ func (r *chunkReader) indexed(p *page, v *Vector) error {
 	return nil
 }
 
-// lookup appends the values of the dictionary with the given numbers, to the slice of v
-// that the reader's mode and the column's type say. A number that the dictionary does not
-// have is an error; v is of no use then.
+// lookup appends the dictionary's values at the given indexes to v, in the slice for
+// the reader's mode and the column's type. An index outside the dictionary is an error;
+// v is then undefined.
 func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 	switch {
 	case r.numbered:
@@ -121,8 +121,7 @@ func (r *chunkReader) lookup(v *Vector, numbers []uint32) (err error) {
 	return err
 }
 
-// gather appends values[k] for each number k, which may be any: one that is out of range is
-// an error.
+// gather appends values[k] for each index k. An index out of range is an error.
 func gather[T any](dst, values []T, numbers []uint32) ([]T, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
@@ -136,7 +135,7 @@ func gather[T any](dst, values []T, numbers []uint32) ([]T, error) {
 	return dst, nil
 }
 
-// appendNumbers appends numbers, which have to be less than n.
+// appendNumbers appends indexes, each of which must be less than n.
 func appendNumbers(dst []int32, numbers []uint32, n int) ([]int32, error) {
 	most := uint32(0)
 	for _, k := range numbers {
@@ -149,7 +148,7 @@ func appendNumbers(dst []int32, numbers []uint32, n int) ([]int32, error) {
 	return dst, nil
 }
 
-// gatherStrings appends strings with the given numbers to dst.
+// gatherStrings appends the strings at the given indexes.
 func gatherStrings(dst, s *event.Strings, numbers []uint32) error {
 	if len(dst.Offsets) == 0 {
 		dst.Offsets = append(dst.Offsets, 0)
@@ -173,7 +172,7 @@ func gatherStrings(dst, s *event.Strings, numbers []uint32) error {
 // enum numbers the strings of a column that is read as numbers.
 type enum struct {
 	codes map[string]int64
-	page  event.Strings // scratch: of the page under way
+	page  event.Strings // scratch: strings of the current page
 }
 
 // enumValues reads a page of strings as numbers.

@@ -15,8 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// A page has so many rows at most, and few rows more than so many bytes of
-// text.
+// A page has at most pageRows rows, and few rows beyond pageText bytes of strings.
 const (
 	pageRows = 64 << 10
 	pageText = 1 << 20
@@ -26,18 +25,19 @@ const (
 type chunkWriter struct {
 	col *Column
 	opt *Options
-	v   *Vector // the values of the rows that are not null, one after the other; nil for no rows
+	v   *Vector // values of the rows that are not null, contiguous; nil if there are no rows
 	out []byte  // the encoded chunk
 
 	meta      format.ColumnMetaData
-	dataStart int // in out, of the first data page
+	dataStart int // offset in out of the first data page
 }
 
-// vectors keeps the memory of row groups for the next ones, of whatever file:
-// who writes many files fills one after the other.
+// vectors keeps the memory of row groups for the next ones, of any file: a writer of
+// many files fills one file after the other.
 var vectors [2]sync.Pool
 
-// pool is where the values of the chunk come from and go back to: those of strings are larger.
+// pool returns the pool for the values of the chunk; strings take more memory and have
+// their own.
 func (c *chunkWriter) pool() *sync.Pool {
 	if c.col.Type.IsText() && c.col.Enum == nil {
 		return &vectors[1]
@@ -45,7 +45,7 @@ func (c *chunkWriter) pool() *sync.Pool {
 	return &vectors[0]
 }
 
-// held returns the memory that the rows take.
+// held returns the bytes of memory that the rows take.
 func (c *chunkWriter) held() int64 {
 	if c.v == nil {
 		return 0
@@ -53,8 +53,7 @@ func (c *chunkWriter) held() int64 {
 	return int64(8*len(c.v.Int) + len(c.v.Text.Data) + 4*len(c.v.Text.Offsets) + len(c.v.Valid))
 }
 
-// shrink puts the rows into memory of their size, where they have much more.
-// Memory that is hardly larger than what it holds is left alone.
+// shrink moves the rows into memory of their size if they have much more.
 func (c *chunkWriter) shrink() {
 	v := c.v
 	if v == nil {
@@ -72,16 +71,16 @@ func (c *chunkWriter) shrink() {
 	c.pool().Put(v)
 }
 
-// put empties the writer, which has rows.
+// put returns the rows to the pool.
 func (c *chunkWriter) put() {
 	c.v.Reset()
 	c.pool().Put(c.v)
 	c.v, c.out = nil, nil
 }
 
-// append adds rows i to j of src to the rows that are held.
-// rows is how many the chunk has. Values of nulls are left out here, so that the rows to
-// come need no room for them; the bitmap begins with the first null.
+// append adds rows i to j of src. rows is the number of rows that the chunk has. Values
+// of null rows are dropped, so later rows need no room for them. The bitmap begins with
+// the first null.
 func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	if c.v == nil {
 		c.v, _ = c.pool().Get().(*Vector)
@@ -124,8 +123,8 @@ func (c *chunkWriter) append(src *Vector, rows, i, j int) error {
 	return nil
 }
 
-// appendValues appends values i to j of src to what the chunk holds. Strings of a chunk have
-// to fit into 2 GiB, since their offsets have 32 bits.
+// appendValues appends values i to j of src. The strings of a chunk must fit into 2
+// GiB, since offsets have 32 bits.
 func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	switch {
 	case c.col.isNumber():
@@ -138,13 +137,13 @@ func (c *chunkWriter) appendValues(src *Vector, i, j int) error {
 	return nil
 }
 
-// encoder is what encoding a chunk takes besides its rows. It belongs to one goroutine
-// while it encodes, and its memory to the next chunk after that.
+// encoder holds what encoding a chunk needs besides its rows. It belongs to one
+// goroutine while it encodes; its memory is reused for later chunks.
 type encoder struct {
 	*chunkWriter
 	dict     builder
 	encoding format.Encoding
-	indexed  bool // the pages hold numbers of the dictionary
+	indexed  bool // pages hold dictionary indexes
 	page     []byte
 	small    []int32
 	packed   []byte
@@ -153,7 +152,7 @@ type encoder struct {
 
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
-// encode makes the chunk of so many rows: the dictionary page, if any, and the data pages.
+// encode encodes a chunk of rows rows: the dictionary page, if any, and the data pages.
 func (c *encoder) encode(rows int) {
 	c.meta = format.ColumnMetaData{
 		Type: physical(c.col.Type), PathInSchema: []string{c.col.Name}, NumValues: int64(rows), Codec: format.Zstd,
@@ -178,8 +177,8 @@ func (c *encoder) encode(rows int) {
 	slices.Sort(c.meta.Encoding)
 }
 
-// chooseEncoding decides by the column and the values. A dictionary that grows too large
-// is given up for the encoding without.
+// chooseEncoding chooses by column and values. If a dictionary grows too large, the
+// chunk does without.
 func (c *encoder) chooseEncoding() {
 	c.encoding, c.indexed = format.Plain, false
 	switch {
@@ -216,10 +215,10 @@ func (c *encoder) dictionaryPage() {
 		format.DictionaryPageHeader{NumValues: int32(n), Encoding: format.Plain})})
 }
 
-// dataPage writes one page of rows from row on, the values of which start at
-// value; nulls have none. It returns where the next one starts. A page of strings is
-// halved until it is short enough, or one row.
-// The page's values are in one piece of c.v, which is why both ends are handed on.
+// dataPage writes a page of rows from row on. Its values start at value; null rows have
+// none. It returns where the next page starts: both ends are needed, since the values
+// of a page are contiguous in c.v. A page of strings is halved until it is short
+// enough, or has one row.
 func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	next := min(row+pageRows, rows)
 	values := c.v.Valid.Count(row, next)
@@ -241,8 +240,9 @@ func (c *encoder) dataPage(row, value, rows int) (int, int) {
 	return next, value + values
 }
 
-// levels writes which rows are null, after their length: one run, or else the bitmap as
-// one packed run. (Runs of equal rows within it would save nothing: it is compressed.)
+// levels writes which rows are null, preceded by the length: as one repeated run, or
+// the bitmap as one packed run. (Runs within the bitmap would save nothing, as it is
+// compressed.)
 func (c *encoder) levels(from, to, values int) {
 	c.page = append(c.page, 0, 0, 0, 0)
 	switch rows := uint64(to - from); {
@@ -257,10 +257,9 @@ func (c *encoder) levels(from, to, values int) {
 	binary.LittleEndian.PutUint32(c.page, uint32(len(c.page)-4))
 }
 
-// encodeValues appends values i to j to c.page, in the encoding that was chosen for the chunk:
-// numbers of the dictionary, differences for whole numbers, else plain. Nulls have no place
-// among the values: i and j count those that are there.
-// An encoder of the library cannot fail on what is in memory: an error is our own.
+// encodeValues appends values i to j to c.page in the chunk's encoding: dictionary
+// indexes, differences of integers, or plain. i and j do not count nulls, which have no
+// value. The library's encoders cannot fail on memory, so an error is our own mistake.
 func (c *encoder) encodeValues(i, j int) {
 	var b []byte
 	var err error
@@ -292,7 +291,7 @@ func (c *encoder) encodeValues(i, j int) {
 	c.page = append(c.page, b...)
 }
 
-// appendPlain appends numbers in four bytes each, or in eight.
+// appendPlain appends numbers in four or eight bytes each.
 func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	for _, v := range values {
 		if t == format.Int32 {
@@ -304,7 +303,7 @@ func appendPlain(dst []byte, values []int64, t format.Type) []byte {
 	return dst
 }
 
-// appendStrings appends strings i to j, each after its length in four bytes.
+// appendStrings appends strings i to j, each preceded by its length in four bytes.
 func appendStrings(dst []byte, values *event.Strings, i, j int) []byte {
 	for ; i < j; i++ {
 		t := values.Get(i)

@@ -11,11 +11,11 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxFooter bounds what is read as a footer. A footer of this length describes
-// half a million column chunks.
+// maxFooter is the most bytes of a footer that is read. It suffices for half a million
+// column chunks.
 const maxFooter = 64 << 20
 
-// magic stands at both ends of a file.
+// magic is at both ends of a file.
 const magic = "PAR1"
 
 // File is an open Parquet file. Its methods may be used concurrently.
@@ -24,7 +24,7 @@ type File struct {
 	closer io.Closer
 	meta   format.FileMetaData
 	cols   []leaf
-	names  map[string]int // of cols
+	names  map[string]int // indexes in cols
 	sealed bool
 }
 
@@ -32,13 +32,13 @@ type File struct {
 type leaf struct {
 	Column
 	physical format.Type
-	chunk    int // its number among the chunks of a row group
+	chunk    int // index among the chunks of a row group
 }
 
 // Open opens a file and reads its footer.
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for whoever writes it
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would block until someone writes to it
 		err = fmt.Errorf("%s: not a regular file", path)
 	}
 	if err != nil {
@@ -57,8 +57,8 @@ func Open(path string) (*File, error) {
 	return f, nil
 }
 
-// NewFile opens a file of the given size.
-// All that the footer says of places and sizes is compared with the size before it is used.
+// NewFile opens a file of the given size. Every offset and size in the footer is
+// checked against it before use.
 func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
 	defer recovered(&err)
 	footer, err := readFooter(r, size)
@@ -83,8 +83,8 @@ func NewFile(r io.ReaderAt, size int64) (f *File, err error) {
 	return f, f.checkGroups(chunks, size-int64(len(footer))-8)
 }
 
-// readFooter returns the bytes of the footer. It allocates at most maxFooter, and no more
-// than the file has.
+// readFooter returns the bytes of the footer. It allocates at most maxFooter, and no
+// more than the file has.
 func readFooter(r io.ReaderAt, size int64) ([]byte, error) {
 	if size < int64(2*len(magic)+4) {
 		return nil, errors.New("not a Parquet file: too short")
@@ -122,7 +122,7 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Columns returns the columns that can be read, in their order in the file.
+// Columns returns the columns that can be read, in file order.
 func (f *File) Columns() []Column {
 	cols := make([]Column, len(f.cols))
 	for i := range f.cols {
@@ -131,23 +131,23 @@ func (f *File) Columns() []Column {
 	return cols
 }
 
-// Has reports whether the file has a column of that name that can be read.
+// Has reports whether the file has a readable column with that name.
 func (f *File) Has(name string) bool { _, ok := f.names[name]; return ok }
 
 // Rows returns the number of rows in the file.
 func (f *File) Rows() int64 { return f.meta.NumRows }
 
-// Groups returns the number of row groups, GroupRows the number of rows in one.
+// Groups returns the number of row groups.
 func (f *File) Groups() int { return len(f.meta.RowGroups) }
 
 // GroupRows returns the number of rows in row group g.
 func (f *File) GroupRows(g int) int64 { return f.meta.RowGroups[g].NumRows }
 
-// Sealed reports whether the file was written with Options.Sealed, and thus is
-// the one that was written as far as it was read.
+// Sealed reports whether the file was written with Options.Sealed. If so, what has been
+// read of it is as written.
 func (f *File) Sealed() bool { return f.sealed }
 
-// Metadata returns the text that the footer has for a key.
+// Metadata returns the footer's value for a key, and false if it has none.
 func (f *File) Metadata(key string) (string, bool) {
 	for i := range f.meta.KeyValueMetadata {
 		if kv := &f.meta.KeyValueMetadata[i]; kv.Key == key {
@@ -157,7 +157,7 @@ func (f *File) Metadata(key string) (string, bool) {
 	return "", false
 }
 
-// MetadataKeys returns the keys of the strings that SetMetadata set.
+// MetadataKeys returns the keys of the footer's metadata, without this package's own.
 func (f *File) MetadataKeys() []string {
 	var keys []string
 	for i := range f.meta.KeyValueMetadata {
@@ -168,7 +168,8 @@ func (f *File) MetadataKeys() []string {
 	return keys
 }
 
-// ChunkSize returns the bytes that a column takes in row group g.
+// ChunkSize returns the compressed bytes of a column in row group g, 0 if there is no
+// such column.
 func (f *File) ChunkSize(g int, column string) int64 {
 	i, ok := f.names[column]
 	if !ok {
@@ -177,9 +178,9 @@ func (f *File) ChunkSize(g int, column string) int64 {
 	return f.meta.RowGroups[g].Columns[f.cols[i].chunk].MetaData.TotalCompressedSize
 }
 
-// readSchema fills f.cols and returns the number of chunks of a row group.
-// Elements are in the order of a walk through the tree: a group is followed by its children.
-// Chunks are numbered over all leaves, those included that are left out of f.cols.
+// readSchema fills f.cols and returns the number of chunks of a row group. Elements are
+// in depth-first order: a group is followed by its children. Chunks are numbered over
+// all leaves, including those that are not in f.cols.
 func (f *File) readSchema() (chunks int, err error) {
 	if len(f.meta.Schema) == 0 {
 		return 0, errors.New("damaged footer: no schema")
@@ -211,8 +212,8 @@ func (f *File) readSchema() (chunks int, err error) {
 	return chunks, nil
 }
 
-// skipGroup returns the number of leaves under element i of the schema and the
-// number of the element after them.
+// skipGroup returns the number of leaves under element i of the schema and the index of
+// the element after them.
 func (f *File) skipGroup(i int) (leaves, next int) {
 	open := 1
 	for ; open > 0 && i < len(f.meta.Schema); i++ {
@@ -226,10 +227,10 @@ func (f *File) skipGroup(i int) (leaves, next int) {
 	return leaves, i
 }
 
-// typeOf returns the type of a leaf, false for one that is left out: decimals, whose integers
-// are not the values, INT96 and FIXED_LEN_BYTE_ARRAY, which nothing that is read here uses.
-// The annotation decides whether bytes are text, and how wide an integer is and whether it
-// has a sign; Parquet has only two widths of its own.
+// typeOf returns the type of a leaf. It returns false for types that are not read:
+// decimals, whose integers are not their values, INT96 and FIXED_LEN_BYTE_ARRAY, which
+// no file read here uses. Annotations decide whether bytes are text, and the width and
+// sign of an integer: Parquet itself has only two widths.
 func typeOf(e *format.SchemaElement) (Type, bool) {
 	_, decimal := e.LogicalType.Value.(*format.DecimalType)
 	if decimal || e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Decimal {
@@ -251,8 +252,8 @@ func typeOf(e *format.SchemaElement) (Type, bool) {
 	return 0, false
 }
 
-// checkGroups checks that row groups, chunks and rows are where and as many as
-// the footer says elsewhere. end is where the footer starts.
+// checkGroups checks that row groups, chunks and rows agree with the rest of the
+// footer. end is the offset of the footer.
 func (f *File) checkGroups(chunks int, end int64) error {
 	var rows int64
 	for g := range f.meta.RowGroups {
@@ -276,8 +277,8 @@ func (f *File) checkGroups(chunks int, end int64) error {
 	return nil
 }
 
-// checkChunk refuses a chunk that lies outside of the file, whose data end at end, or that
-// is not of its column. After it the sizes and offsets of the chunk can be believed.
+// checkChunk refuses a chunk that is not within the first end bytes of the file, or not
+// of its column. After that its sizes and offsets can be trusted.
 func (f *File) checkChunk(group *format.RowGroup, col *leaf, end int64) error {
 	c := &group.Columns[col.chunk]
 	m := &c.MetaData
@@ -298,8 +299,8 @@ func (f *File) checkChunk(group *format.RowGroup, col *leaf, end int64) error {
 	return nil
 }
 
-// chunkStart returns where a chunk starts. Writers set the offset of a
-// dictionary that is not there to nothing or to 0.
+// chunkStart returns the offset of a chunk. Writers omit the offset of a missing
+// dictionary or set it to 0.
 func chunkStart(m *format.ColumnMetaData) int64 {
 	if d := m.DictionaryPageOffset; d > 0 && d < m.DataPageOffset {
 		return d

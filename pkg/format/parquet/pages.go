@@ -11,31 +11,31 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// Bounds on what a page header may claim.
+// Bounds on the values in a page header.
 const (
-	maxHeader = 16 << 20 // statistics of long strings included
+	maxHeader = 16 << 20 // including statistics of long strings
 	maxPage   = 1 << 30
 	maxRows   = 1 << 26 // of a page
 	readAhead = 256 << 10
 
-	// mostExpected bounds the rows for which room is made before they were seen.
+	// mostExpected bounds the rows for which memory is allocated in advance.
 	mostExpected = 1 << 20
 )
 
-// window gives the bytes of a part of a file in order. It reads readAhead bytes at a time,
-// or as many as are asked for, and never beyond end.
+// window reads a part of a file in order, readAhead bytes at a time or as many as are
+// asked for, and never beyond end.
 type window struct {
 	r        io.ReaderAt
-	off, end int64 // of what was not read yet
+	off, end int64 // bytes not read yet
 	buf      []byte
-	pos      int // in buf, of what was not taken yet
+	pos      int // in buf, of the next byte
 }
 
-// left returns the number of bytes that were not taken yet.
+// left returns the number of bytes not consumed yet.
 func (w *window) left() int64 { return w.end - w.off + int64(len(w.buf)-w.pos) }
 
-// peek returns the next n bytes, or fewer at the end, without taking them. They
-// are valid until the next call.
+// peek returns the next n bytes without consuming them, fewer at the end. They are
+// valid until the next call.
 func (w *window) peek(n int) ([]byte, error) {
 	if have := len(w.buf) - w.pos; have < n && w.off < w.end {
 		more := min(int64(max(n-have, readAhead)), w.end-w.off)
@@ -50,7 +50,7 @@ func (w *window) peek(n int) ([]byte, error) {
 	return w.buf[w.pos:min(w.pos+n, len(w.buf))], nil
 }
 
-// next takes n bytes.
+// next consumes n bytes.
 func (w *window) next(n int) ([]byte, error) {
 	b, err := w.peek(n)
 	if err != nil {
@@ -63,30 +63,30 @@ func (w *window) next(n int) ([]byte, error) {
 	return b, nil
 }
 
-// chunkReader reads the rows of one column chunk. The zero value is ready for
-// reset; it keeps its memory from one chunk to the next.
+// chunkReader reads the rows of one column chunk. The zero value is ready for reset;
+// memory is kept between chunks.
 //
-// Nothing that a page says of itself is believed: its sizes are compared with what is
-// left of the chunk, its rows with those left of the row group, and decoders take the
-// number of values from the levels and run out of bytes with an error. So memory is
-// bounded by what the file has, times what its codec or run lengths can expand, which
-// TotalUncompressedSize and the rows of the row group bound.
+// It trusts nothing in a page. Sizes are checked against the rest of the chunk, rows
+// against the rest of the row group; decoders take the number of values from the levels
+// and fail when they run out of bytes. So memory is bounded by the size of the file
+// times the expansion of codec or run lengths, which TotalUncompressedSize and the rows
+// of the row group bound.
 type chunkReader struct {
 	col   *leaf
 	codec format.CompressionCodec
-	size  int64 // of all pages, decompressed
+	size  int64 // uncompressed bytes of all pages
 	win   window
-	left  int64 // rows in the pages that were not read yet
+	left  int64 // rows in pages not read yet
 	plain []byte
 	dict  dictionary
 	enum  *enum
-	// narrow makes numbers Vector.Int32 instead of Int, numbered leaves strings
-	// their numbers in the dictionary.
+	// narrow stores numbers in Vector.Int32 instead of Int. numbered keeps strings as
+	// dictionary indexes.
 	narrow, numbered bool
 
-	page Vector // rows of the page that was read last
+	page Vector // rows of the last page read
 	rows int    // in page
-	pos  int    // of them, given out
+	pos  int    // rows of page already returned
 }
 
 // reset starts reading col in a row group.
@@ -106,8 +106,8 @@ func (r *chunkReader) reset(f *File, group *format.RowGroup, col *leaf) {
 	r.rows, r.pos = 0, 0
 }
 
-// header reads the next page header.
-// How long it is nothing says: it is looked at in growing pieces until it is whole.
+// header reads the next page header. Its length is not stated: growing pieces are tried
+// until it is complete.
 func (r *chunkReader) header() (*format.PageHeader, error) {
 	for n := 256; ; n *= 8 {
 		b, err := r.win.peek(n)
@@ -129,8 +129,8 @@ func (r *chunkReader) header() (*format.PageHeader, error) {
 	}
 }
 
-// checkHeader compares the sizes of a page with what is left of the chunk, and with what the
-// chunk says it is when decompressed.
+// checkHeader checks the sizes of a page against the rest of the chunk and its stated
+// uncompressed size.
 func (r *chunkReader) checkHeader(h *format.PageHeader) error {
 	switch {
 	case h.CompressedPageSize < 0 || int64(h.CompressedPageSize) > r.win.left():
@@ -141,7 +141,7 @@ func (r *chunkReader) checkHeader(h *format.PageHeader) error {
 	return nil
 }
 
-// body takes the bytes of a page, as they are in the file.
+// body consumes the bytes of a page, as in the file.
 func (r *chunkReader) body(h *format.PageHeader) ([]byte, error) {
 	b, err := r.win.next(int(h.CompressedPageSize))
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *chunkReader) body(h *format.PageHeader) ([]byte, error) {
 	return b, nil
 }
 
-// inflate decompresses b, which becomes size bytes.
+// inflate decompresses b, whose result has size bytes.
 func (r *chunkReader) inflate(b []byte, size int) (_ []byte, err error) {
 	switch {
 	case r.codec == format.Uncompressed && len(b) != size:
@@ -165,12 +165,11 @@ func (r *chunkReader) inflate(b []byte, size int) (_ []byte, err error) {
 	return r.plain, err
 }
 
-// nextPage appends the values of the next data page's rows that are not null
-// to v, which has n rows, and their bitmap to v.Valid; it returns the number of
-// rows. The first skip rows of the chunk's rest are not wanted: a page that
-// lies in them whole is stepped over, which skipped tells.
-// Dictionaries are read on the way, other pages stepped over. An error leaves v of no use and
-// the reader at no certain place: it is not to be asked again before a reset.
+// nextPage appends the next data page: the values of its rows that are not null to v,
+// which has n rows, and their bitmap to v.Valid. It returns the number of rows. The
+// next skip rows of the chunk are not wanted; a page with only such rows is skipped,
+// and skipped is true. It reads dictionaries on the way and skips other pages. After an
+// error v and the reader's position are undefined until reset.
 func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped bool, err error) {
 	for {
 		h, err := r.header()
@@ -193,7 +192,7 @@ func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped 
 		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
 			p.rows, p.encoding = int(h.DataPageHeaderV2.V.NumValues), h.DataPageHeaderV2.V.Encoding
 		default:
-			continue // an index page
+			continue // index page
 		}
 		if p.rows < 0 || p.rows > maxRows || int64(p.rows) > r.left {
 			return 0, false, fmt.Errorf("damaged page header: %d rows of %d", p.rows, r.left)
@@ -215,7 +214,7 @@ func (r *chunkReader) nextPage(v *Vector, n int, skip int64) (rows int, skipped 
 	}
 }
 
-// makeRoom makes room for the numbers of some rows.
+// makeRoom grows the slice for the numbers of rows rows.
 func (r *chunkReader) makeRoom(v *Vector, rows int64) {
 	n := int(min(rows, mostExpected))
 	switch {
@@ -226,16 +225,15 @@ func (r *chunkReader) makeRoom(v *Vector, rows int64) {
 	}
 }
 
-// page is a data page under way.
+// page is a data page being read.
 type page struct {
 	rows     int
-	values   int // rows that are not null
+	values   int // number of rows that are not null
 	encoding format.Encoding
 	data     []byte // the values
 }
 
-// levelsV1 reads the levels in front of the values, which are compressed with
-// them.
+// levelsV1 reads the levels before the values. They are compressed together.
 func (r *chunkReader) levelsV1(h *format.PageHeader, b []byte, p *page, v *Vector, n int) error {
 	data, err := r.inflate(b, int(h.UncompressedPageSize))
 	if err != nil {
@@ -259,8 +257,8 @@ func (r *chunkReader) levelsV1(h *format.PageHeader, b []byte, p *page, v *Vecto
 	return r.nulls(data[4:4+size], p, v, n)
 }
 
-// levelsV2 reads the levels in front of the values, which are not compressed.
-// Lengths are in the header, and the values alone may be compressed.
+// levelsV2 reads the levels before the values. They are not compressed, and their
+// lengths are in the header.
 func (r *chunkReader) levelsV2(h *format.PageHeader, b []byte, p *page, v *Vector, n int) error {
 	head := &h.DataPageHeaderV2.V
 	rep, def := int(head.RepetitionLevelsByteLength), int(head.DefinitionLevelsByteLength)
@@ -281,8 +279,8 @@ func (r *chunkReader) levelsV2(h *format.PageHeader, b []byte, p *page, v *Vecto
 	return err
 }
 
-// nulls reads the definition levels of a page into v.Valid, which stays nil as
-// long as no row is null, and sets p.values.
+// nulls reads the definition levels of a page into v.Valid, which stays nil while no
+// row is null, and sets p.values.
 func (r *chunkReader) nulls(levels []byte, p *page, v *Vector, n int) (err error) {
 	if v.Valid == nil { // Fast path: one run of ones.
 		if r, _, err := nextRun(levels, 1, p.rows); err == nil && !r.packed && r.count == p.rows && r.data[0] == 1 {

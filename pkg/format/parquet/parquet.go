@@ -52,8 +52,9 @@ import (
 // Type is the type of a column.
 type Type int
 
-// The types, those of whole numbers by the width that they are stored with. All travel as int64,
-// Bool as 0 and 1; Uint64 and Float64 travel as the bit pattern. Text is UTF-8, Bytes is anything.
+// The types. Integer types have their width in storage. All but Text and Bytes are
+// handled as int64: Bool as 0 and 1, Uint64 and Float64 as bit patterns. Text is UTF-8,
+// Bytes is any bytes.
 const (
 	Bool   Type = iota
 	Int32       // signed
@@ -70,7 +71,7 @@ var typeNames = [...]string{"bool", "int32", "int64", "uint32", "uint64", "float
 // String is the name of the type in errors.
 func (t Type) String() string { return typeNames[t] }
 
-// IsInt reports whether values of the type are whole numbers, or booleans.
+// IsInt reports whether values of the type are integers or booleans.
 func (t Type) IsInt() bool { return t <= Uint64 }
 
 // IsFloat reports whether values of the type are floating point numbers.
@@ -86,9 +87,9 @@ type Column struct {
 	Nullable bool   // the column is optional
 	// Encoding is how a writer stores the values. Readers ignore it.
 	Encoding Encoding
-	// Enum, of a Text column, makes its vectors hold numbers of these strings in
-	// Int, so that few strings need not be looked at row by row. The file holds
-	// the strings. Set by whoever writes, or by whoever reads in ReadColumn.
+	// Enum lets vectors of a Text column hold indexes of these strings in Int, so that
+	// few different strings need not be compared row by row. The file holds the
+	// strings. Writers set it; readers pass it to ReadColumn.
 	Enum []string
 }
 
@@ -99,17 +100,16 @@ func (c *Column) isNumber() bool { return !c.Type.IsText() || c.Enum != nil }
 type Encoding int
 
 const (
-	// Dictionary stores each value once in a row group and numbers in its
-	// place. Where a row group has too many different values, it falls back to
-	// Delta for integers and to the values themselves for others. Floats have no
-	// dictionary.
+	// Dictionary stores each value once per row group, and its index in each row. If a
+	// row group has too many different values, integers fall back to Delta and others
+	// to plain values. Floats have no dictionary.
 	Dictionary Encoding = iota
-	// Delta stores the differences of integers.
+	// Delta stores the differences between integers.
 	Delta
 )
 
-// recovered turns a panic into an error: what a damaged file leads to inside a
-// library is the file's fault. Use as defer recovered(&err).
+// recovered turns a panic into an error: a panic of a library is due to a damaged file.
+// Use: defer recovered(&err).
 func recovered(err *error) {
 	switch p := recover().(type) {
 	case nil:

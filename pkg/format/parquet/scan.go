@@ -10,19 +10,19 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// Chunk is some rows of the columns that Scan was asked for, in that order.
+// Chunk is a number of rows in the columns given to Scan, in that order.
 type Chunk struct {
 	N    int      // rows
-	Cols []Vector // one a column
+	Cols []Vector // one per column
 }
 
 // All is the range of all rows, for Scan.
 var All = [2]int64{0, math.MaxInt64}
 
-// readers keeps the memory of readers from one ReadColumn to the next.
+// readers keeps the memory of readers between calls of ReadColumn.
 var readers = sync.Pool{New: func() any { return new(chunkReader) }}
 
-// column finds a column; enum is its Column.Enum, nil for none.
+// column returns a column with enum as its Column.Enum, nil for none.
 func (f *File) column(name string, enum []string) (*leaf, error) {
 	i, ok := f.names[name]
 	if !ok {
@@ -35,15 +35,15 @@ func (f *File) column(name string, enum []string) (*leaf, error) {
 	return &col, nil
 }
 
-// ReadColumn reads the values that a column has in row group g into v, all of
-// them or none: with an error v holds nothing of use. enum is what becomes of
-// Column.Enum; a text that it lacks is an error. Of a sealed file, bytes that
-// are not those that were written are an error.
+// ReadColumn reads all values of a column in row group g into v; after an error v is
+// undefined. enum becomes Column.Enum: a string that it lacks is an error. In a sealed
+// file, bytes other than those written are an error.
 func (f *File) ReadColumn(g int, name string, enum []string, v *Vector) error {
 	return f.readColumn(g, name, enum, v, func(r *chunkReader) error { return r.readAll(v) })
 }
 
-// ReadInt32 is ReadColumn for numbers that fit 32 bits. They become v.Int32.
+// ReadInt32 is ReadColumn for numbers that fit into 32 bits, which it stores in
+// v.Int32.
 func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 	return f.readColumn(g, name, enum, v, func(r *chunkReader) error {
 		if !r.col.isNumber() || r.col.Type.IsFloat() {
@@ -54,10 +54,9 @@ func (f *File) ReadInt32(g int, name string, enum []string, v *Vector) error {
 	})
 }
 
-// ReadNumbered is ReadColumn for strings, which it leaves as they are stored
-// where that is as numbers of a dictionary and none is null: v.Int32 has the
-// numbers, and the dictionary, which nobody changes, is returned. Else it
-// returns nil, and v.Text has the strings.
+// ReadNumbered is ReadColumn for strings. If they are stored as dictionary indexes and
+// none is null, it sets v.Int32 to the indexes and returns the dictionary, which is
+// read-only. Otherwise it returns nil, and v.Text has the strings.
 func (f *File) ReadNumbered(g int, name string, v *Vector) (dict *event.Dict, err error) {
 	err = f.readColumn(g, name, nil, v, func(r *chunkReader) error {
 		if !r.col.Type.IsText() {
@@ -99,8 +98,8 @@ func (r *chunkReader) readAll(v *Vector) error {
 	return nil
 }
 
-// readColumn reads a column with read, which finds the reader at the beginning of
-// its chunk.
+// readColumn reads a column by calling read with a reader at the beginning of the
+// chunk.
 func (f *File) readColumn(g int, name string, enum []string, v *Vector, read func(*chunkReader) error) (err error) {
 	defer func() {
 		if err != nil {
@@ -123,8 +122,8 @@ func (f *File) readColumn(g int, name string, enum []string, v *Vector, read fun
 	return read(r)
 }
 
-// verify reads the bytes of a chunk, at whose beginning r is, and compares them
-// with their hash, if the file is sealed.
+// verify checks the hash of a chunk if the file is sealed. r is at the beginning of the
+// chunk.
 func (r *chunkReader) verify(f *File, m *format.ColumnMetaData) error {
 	if !f.sealed {
 		return nil
@@ -139,7 +138,7 @@ func (r *chunkReader) verify(f *File, m *format.ColumnMetaData) error {
 	return nil
 }
 
-// Verify reads a sealed file and reports whether its column chunks are what was
+// Verify reads a sealed file and returns an error unless its column chunks are as
 // written.
 func (f *File) Verify() error {
 	if !f.sealed {
@@ -159,10 +158,10 @@ func (f *File) Verify() error {
 	return nil
 }
 
-// Scan reads columns and calls fn with their rows from rows[0] up to rows[1], in
-// chunks of the given number of rows, or fewer at the end. The chunk is fn's
-// until it returns. Scan does not verify the hashes of a sealed file, since it
-// gives out rows before it has read all of a column chunk.
+// Scan reads columns and calls fn with rows rows[0] up to, but not including, rows[1],
+// in chunks of chunk rows, fewer at the end. A chunk is valid until fn returns. Scan
+// does not verify the hashes of a sealed file: it returns rows before it has read all
+// of a column chunk.
 func (f *File) Scan(columns []string, rows [2]int64, chunk int, fn func(*Chunk) error) (err error) {
 	cols := make([]*leaf, len(columns))
 	for i, name := range columns {
@@ -185,8 +184,8 @@ func (f *File) Scan(columns []string, rows [2]int64, chunk int, fn func(*Chunk) 
 	return s.flush()
 }
 
-// scan is a Scan under way. Chunks go on from one row group to the next. It holds a page
-// of each column at a time, besides the chunk.
+// scan is a running Scan. A chunk may span row groups. Beside the chunk, it holds a
+// page of each column.
 type scan struct {
 	f       *File
 	cols    []*leaf
@@ -196,8 +195,8 @@ type scan struct {
 	fn      func(*Chunk) error
 }
 
-// group gives out rows from to to of row group g.
-// What comes before from is stepped over by whole pages where it can.
+// group reads rows from to to of row group g. Pages before from are skipped whole where
+// possible.
 func (s *scan) group(g int, from, to int64) error {
 	for i := range s.readers {
 		s.readers[i].reset(s.f, &s.f.meta.RowGroups[g], s.cols[i])
@@ -222,7 +221,7 @@ func (s *scan) group(g int, from, to int64) error {
 	return nil
 }
 
-// read steps over skip rows of column i and appends n to the chunk.
+// read skips skip rows of column i and appends n rows to the chunk.
 func (s *scan) read(g, i int, skip int64, n int) (err error) {
 	defer func() {
 		if err != nil {
@@ -233,7 +232,7 @@ func (s *scan) read(g, i int, skip int64, n int) (err error) {
 	return s.readers[i].read(&s.out.Cols[i], s.out.N, skip, n)
 }
 
-// flush hands out the rows that were gathered, if any, and forgets them.
+// flush calls fn with the pending rows, if any, and drops them.
 func (s *scan) flush() error {
 	if s.out.N == 0 {
 		return nil
@@ -246,8 +245,8 @@ func (s *scan) flush() error {
 	return err
 }
 
-// read steps over skip rows and appends the n rows after them to v, which has
-// have rows. Pages that lie in the skipped rows whole are not decompressed.
+// read skips skip rows and appends the n rows after them to v, which has have rows.
+// Pages of only skipped rows are not decompressed.
 func (r *chunkReader) read(v *Vector, have int, skip int64, n int) error {
 	for skip > 0 || n > 0 {
 		if r.pos == r.rows {

@@ -8,10 +8,10 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
 
-// errShort means that a structure goes on after the given bytes.
+// errShort is returned if a structure goes on after the given bytes.
 var errShort = errors.New("cut short")
 
-// The types of Thrift's compact protocol that Parquet's structures consist of.
+// The types of Thrift's compact protocol in Parquet's structures.
 const (
 	thriftTrue = 1 + iota
 	thriftFalse
@@ -27,9 +27,9 @@ const (
 	thriftStruct
 )
 
-// unmarshal reads the Thrift structure at the start of b into v and returns its
-// length. The decoder allocates lists at the length they claim to have, so the
-// structure is walked first: whatever is claimed is there.
+// unmarshal decodes the Thrift structure at the start of b into v and returns its
+// length. The decoder trusts the stated length of lists, so the structure is walked
+// first, which checks that everything stated is there.
 func unmarshal(b []byte, v any) (int, error) {
 	w := walker{b: b}
 	if err := w.walk(); err != nil {
@@ -46,17 +46,17 @@ func unmarshal(b []byte, v any) (int, error) {
 	return w.i, nil
 }
 
-// walker steps over a structure in the compact protocol, and panics with a walkError where it
-// cannot.
+// walker skips over a structure in the compact protocol. It panics with a walkError if
+// it cannot.
 type walker struct {
 	b []byte
 	i int
 }
 
-// walkError is what is wrong with a structure.
+// walkError is the error of a malformed structure.
 type walkError struct{ error }
 
-// walk steps over the structure at the start of b.
+// walk skips over the structure at the start of b.
 func (w *walker) walk() (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -76,7 +76,7 @@ func damaged(format string, args ...any) {
 	panic(walkError{fmt.Errorf("damaged structure: "+format, args...)})
 }
 
-// skip leaves n bytes out, which have to be there.
+// skip skips n bytes, which must exist.
 func (w *walker) skip(n uint64) {
 	if n > uint64(len(w.b)-w.i) {
 		panic(walkError{errShort})
@@ -84,13 +84,13 @@ func (w *walker) skip(n uint64) {
 	w.i += int(n)
 }
 
-// byte takes a byte.
+// byte consumes a byte.
 func (w *walker) byte() byte {
 	w.skip(1)
 	return w.b[w.i-1]
 }
 
-// varint takes a number of at most 64 bits.
+// varint consumes a number of at most 64 bits.
 func (w *walker) varint() uint64 {
 	v, n := binary.Uvarint(w.b[w.i:])
 	switch {
@@ -103,23 +103,23 @@ func (w *walker) varint() uint64 {
 	return v
 }
 
-// structure walks over a structure. What is nested deeper than any footer is refused.
+// structure skips over a structure. Nesting deeper than any footer's is refused.
 func (w *walker) structure(depth int) {
 	if depth > 16 {
 		damaged("nested too deeply")
 	}
 	for field := w.byte(); field != 0; field = w.byte() {
-		if field>>4 == 0 { // the number is not a small step from the last one
+		if field>>4 == 0 { // the field number is not a small step from the last one
 			w.varint()
 		}
-		if typ := field & 15; typ != thriftTrue && typ != thriftFalse { // else the type is the value
+		if typ := field & 15; typ != thriftTrue && typ != thriftFalse { // a boolean's type is its value
 			w.value(typ, depth)
 		}
 	}
 }
 
-// value walks over a value of a type and decodes nothing. Lengths come from the file: skip
-// refuses those beyond the end, and structures count their depth, so that a hostile footer
+// value skips over a value of a type without decoding it. Lengths come from the file:
+// skip refuses those beyond the end, and depth is limited, so that a hostile footer
 // costs neither memory nor stack.
 func (w *walker) value(typ byte, depth int) {
 	switch {
@@ -140,8 +140,8 @@ func (w *walker) value(typ byte, depth int) {
 	}
 }
 
-// list steps over a list. No structure of Parquet is shorter than 3 bytes, and
-// the longest takes some 500 in memory; that bounds what decoding can ask for.
+// list skips over a list. No structure of Parquet is shorter than 3 bytes, and the
+// longest takes about 500 in memory; this bounds what decoding can allocate.
 func (w *walker) list(depth int) {
 	head := w.byte()
 	typ, n := head&15, uint64(head>>4)

@@ -6,8 +6,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// intType returns the type of a column of whole numbers: signed, as for times, unless its
-// annotation says otherwise, by the newer way of saying so or the older one.
+// intType returns the type of an integer column. It is signed unless its logical type
+// or its converted type says otherwise.
 func intType(e *format.SchemaElement) Type {
 	logical, ok := e.LogicalType.Value.(*format.IntType)
 	unsigned := ok && !logical.IsSigned
@@ -25,7 +25,7 @@ func intType(e *format.SchemaElement) Type {
 	return Int64
 }
 
-// isText reports whether bytes are text, by the newer way of saying so or the older one.
+// isText reports whether bytes are text, by their logical type or converted type.
 func isText(e *format.SchemaElement) bool {
 	switch e.LogicalType.Value.(type) {
 	case *format.StringType, *format.EnumType, *format.JsonType:
@@ -35,7 +35,7 @@ func isText(e *format.SchemaElement) bool {
 	return c.Valid && (c.V == deprecated.UTF8 || c.V == deprecated.Enum || c.V == deprecated.Json)
 }
 
-// physical returns how values of a type that is written are stored.
+// physical returns the physical type in which a writer stores a type.
 func physical(t Type) format.Type {
 	switch t {
 	case Bool:
@@ -52,7 +52,7 @@ func physical(t Type) format.Type {
 	panic("BUG: a column of type " + t.String() + " is not written")
 }
 
-// schemaElement describes a column in a footer.
+// schemaElement returns the footer's description of a column.
 func schemaElement(c *Column) format.SchemaElement {
 	e := format.SchemaElement{Name: c.Name, Type: thrift.New(physical(c.Type)), RepetitionType: thrift.New(format.Required)}
 	if c.Nullable {

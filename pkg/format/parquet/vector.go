@@ -7,16 +7,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Vector is rows of one column. Which of Int, Float and Text holds the values
-// is told by the column's type; the values of null rows are 0 or "".
+// Vector holds rows of one column. The column's type decides which of Int, Int32 and
+// Text holds the values; those of null rows are 0 or "".
 type Vector struct {
-	Int   []int64       // of whole numbers and booleans, of an Enum, and the bits of floating point numbers
+	Int   []int64       // integers, booleans, Enum indexes, and the bits of floating point numbers
 	Int32 []int32       // of ReadInt32 and ReadNumbered, instead of Int
 	Text  event.Strings // of Text and Bytes
-	// Valid has a bit a row, the lowest of a byte first; nil where no row is
-	// null. Bits after the last row may be anything.
+	// Valid has a bit per row, lowest bit of a byte first; nil if no row is null. Bits
+	// after the last row are undefined.
 	Valid event.Bitmap
-	spare event.Bitmap // the memory of Valid while that is nil
+	spare event.Bitmap // memory for Valid while that is nil
 }
 
 // IsNull reports whether row i is null.
@@ -31,7 +31,7 @@ func (v *Vector) Reset() {
 	}
 }
 
-// count returns the number of values in v, of column c.
+// count returns the number of values in v, a vector of column c.
 func (v *Vector) count(c *Column) int {
 	if c.isNumber() {
 		return len(v.Int)
@@ -39,14 +39,14 @@ func (v *Vector) count(c *Column) int {
 	return v.Text.Len()
 }
 
-// needValid makes sure that the n rows of v have a bitmap.
+// needValid gives the n rows of v a bitmap if there is none.
 func (v *Vector) needValid(n int) {
 	if v.Valid == nil {
 		v.Valid = v.spare[:0].AppendSame(0, n, true)
 	}
 }
 
-// appendRows appends rows i to j of src, both of column c, to the n rows of v.
+// appendRows appends rows i to j of src to the n rows of v. Both are of column c.
 func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	if c.isNumber() {
 		v.Int = append(v.Int, src.Int[i:j]...)
@@ -62,8 +62,7 @@ func (v *Vector) appendRows(c *Column, n int, src *Vector, i, j int) {
 	}
 }
 
-// spread moves the values of v, which are those of the rows that are not null
-// one after the other, to their rows.
+// spread moves the values of v, which are contiguous, to the rows that are not null.
 func (v *Vector) spread(c *Column, rows int) {
 	switch {
 	case v.Valid == nil:
@@ -74,9 +73,8 @@ func (v *Vector) spread(c *Column, rows int) {
 	}
 }
 
-// spread moves values to the rows whose bit in valid is set, and makes the others 0. It
-// works from the end, where the room is, so that it needs no copy: up to row i, from
-// values are still to be moved.
+// spread moves values to the rows whose bit in valid is set, and sets the others to 0.
+// It works backwards, in place: for the rows before i, from values remain.
 func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 	from, i := len(values), rows
 	values = slices.Grow(values, rows-from)[:rows]
@@ -88,12 +86,12 @@ func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 		}
 		values[i-1] = v
 	}
-	for i > 0 && from < i { // rows of as many values stand where they belong
+	for i > 0 && from < i { // if as many values as rows remain, they are in place
 		b := valid[i>>3-1]
 		if b != 0 && b != 0xff {
 			i -= 8
 			from -= bits.OnesCount8(b)
-			var in [16]T // all is read before any is written, as both may overlap
+			var in [16]T // reads before it writes, since both may overlap
 			*(*[8]T)(in[:]) = *(*[8]T)(values[from:])
 			to := (*[8]T)(values[i:])
 			for k, place := range &places[b] {
@@ -116,8 +114,8 @@ func spread[T int32 | int64](values []T, valid []byte, rows int) []T {
 	return values
 }
 
-// places says for each byte of a bitmap which of its values each of 8 rows has,
-// 8 for none.
+// places maps a byte of a bitmap to the index of the value of each of 8 rows, 8 for
+// none.
 var places = func() (all [256][8]uint8) {
 	for b := range all {
 		n := uint8(0)
@@ -132,8 +130,8 @@ var places = func() (all [256][8]uint8) {
 	return all
 }()
 
-// spreadStrings does for strings what spread does for numbers: rows without a bit get the
-// offset of the string after them, so they are empty.
+// spreadStrings is spread for strings. A row without a bit gets the offset of the
+// string after it, which makes it empty.
 func spreadStrings(s *event.Strings, valid []byte, rows int) {
 	from := len(s.Offsets) - 1
 	s.Offsets = slices.Grow(s.Offsets, rows-from)[:rows+1]

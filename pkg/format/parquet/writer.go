@@ -15,31 +15,33 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// groupRows is how many rows a row group has, 64 Ki. Who writes a file holds one, who reads it two: at
-// 128 Ki rows these are 40 MB, for the same CPU time and 0.6 % smaller files. With fewer rows the
-// footer of a run of 200 million would take more than the row groups.
+// groupRows is the default number of rows of a row group. A writer holds one group in
+// memory, a reader two. With 128 Ki rows these take 40 MB, for the same CPU time and
+// 0.6 % smaller files. With fewer rows, the footer of a run with 200 million rows would
+// be larger than a row group.
 const groupRows = 64 << 10
 
-// Options are choices of a Writer.
+// Options are the options of a Writer.
 type Options struct {
 	// GroupRows is the number of rows of a row group, 0 for 64 Ki.
 	GroupRows int
-	// Sealed adds what it takes to notice every damage (see the package).
+	// Sealed adds the hashes by which any damage is noticed (see the package comment).
 	Sealed bool
 }
 
-// maxGroups is what the footer has numbers for.
+// maxGroups is the largest number of row groups that a footer can number.
 const maxGroups = 1<<15 - 1
 
-// maxHeld is the memory at which a row group ends early: long strings would make
-// it a burden for who reads it.
+// maxHeld is the memory, in bytes, at which a row group ends early: long strings would
+// burden its readers.
 const maxHeld = 64 << 20
 
-// createdBy is what files say about their writer.
+// createdBy names the writer in files.
 const createdBy = "hostbound"
 
-// Writer writes a Parquet file. It is used by one goroutine. Rows are held until a row group is full, which
-// is then written whole, its columns encoded on all processors. The file is one only after Close.
+// Writer writes a Parquet file. One goroutine may use it. It holds rows until a row
+// group is full and then writes it, encoding columns on all processors. The file is
+// complete only after Close.
 type Writer struct {
 	w      io.Writer
 	off    int64
@@ -66,7 +68,7 @@ func NewWriter(w io.Writer, cols []Column, opt Options) *Writer {
 	return f
 }
 
-// write writes b and returns where it begins.
+// write writes b and returns its offset.
 func (w *Writer) write(b []byte) (start int64, err error) {
 	start = w.off
 	_, err = w.w.Write(b)
@@ -74,19 +76,18 @@ func (w *Writer) write(b []byte) (start int64, err error) {
 	return start, err
 }
 
-// SetMetadata sets a text of the footer. The keys come out in the order in
-// which they were set.
+// SetMetadata adds a string to the footer. Keys are written in the order of the calls.
 func (w *Writer) SetMetadata(key, value string) {
 	w.meta.KeyValueMetadata = append(w.meta.KeyValueMetadata, format.KeyValue{Key: key, Value: value})
 }
 
-// Append adds the rows of a chunk, whose columns are those of the writer. A
-// column without values (a Vector of no length) is null in all of its rows. The
-// values of null rows do not matter.
+// Append adds the rows of a chunk, whose columns are those of the writer. A column
+// without values (a Vector of length 0) is null in all rows. Values of null rows are
+// ignored.
 func (w *Writer) Append(c *Chunk) error { return w.AppendRange(c, 0, c.N) }
 
-// AppendRange is Append for rows i to j of the chunk.
-// It may write a row group, or several. The chunk can be used again at once.
+// AppendRange is Append for rows i to j of the chunk. It may write row groups. It does
+// not retain the chunk.
 func (w *Writer) AppendRange(c *Chunk, i, j int) error {
 	for i < j && w.err == nil {
 		n := min(j-i, w.opt.GroupRows-w.rows)
@@ -103,8 +104,7 @@ func (w *Writer) AppendRange(c *Chunk, i, j int) error {
 	return w.err
 }
 
-// Held returns roughly how many bytes of memory the rows take that Flush would
-// write.
+// Held returns roughly the bytes of memory of the rows that Flush would write.
 func (w *Writer) Held() int64 {
 	var n int64
 	for i := range w.chunks {
@@ -113,24 +113,23 @@ func (w *Writer) Held() int64 {
 	return n
 }
 
-// Shrink gives memory back that Held does not count. It is for writers that are
-// left alone for a while: who writes many files would else hold the memory of a
-// full row group for each.
+// Shrink releases memory that Held does not count. It is for writers that stay idle for
+// a while: otherwise a program that writes many files would hold the memory of a full
+// row group for each.
 func (w *Writer) Shrink() {
 	for i := range w.chunks {
 		w.chunks[i].shrink()
 	}
 }
 
-// Rows returns the number of rows that were appended.
+// Rows returns the number of rows appended.
 func (w *Writer) Rows() int64 { return w.meta.NumRows + int64(w.rows) }
 
-// Hash returns File.Hash of the file, once it is closed.
+// Hash returns what File.Hash will return. Call it after Close.
 func (w *Writer) Hash() string { return hex(contentHash(&w.meta)) }
 
-// Flush ends the row group.
-// The next rows begin another one. Without rows nothing is written. The memory of the columns
-// goes back to what all writers share.
+// Flush ends the row group, unless it has no rows. The memory of its columns goes to
+// the pool of all writers.
 func (w *Writer) Flush() error {
 	if w.err != nil || w.rows == 0 {
 		return w.err
@@ -162,7 +161,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// encode encodes the columns of the row group, on all processors.
+// encode encodes the columns of the row group on all processors.
 func (w *Writer) encode() {
 	var wg sync.WaitGroup
 	next := make(chan *chunkWriter, len(w.chunks))
@@ -183,8 +182,8 @@ func (w *Writer) encode() {
 	wg.Wait()
 }
 
-// Close writes what is held and the footer. It does not close the file
-// underneath. After an error nothing more is written.
+// Close writes the pending rows and the footer. It does not close the underlying
+// writer. After an error it writes nothing.
 func (w *Writer) Close() error {
 	if err := w.Flush(); err != nil {
 		return err
