@@ -1,16 +1,16 @@
 package sqlite
 
-// A table is a tree of pages. Leaves hold rows in the order of their row ids;
-// interior pages hold the numbers of pages one level down, between row ids: all
-// rows below the page to the left of a row id are up to it, all below the page
-// to its right are above it. All leaves are at the same depth.
+// A table is a tree of pages. Leaves hold rows in row id order. Interior pages hold the
+// numbers of pages one level down, separated by row ids: rows below the page left of a
+// row id are at most that id, rows below the page right of it are greater. All leaves
+// have the same depth.
 //
-// A page begins with a header: its type, two bytes about free space, two with
-// the number of cells, three that do not matter here and, on an interior page,
-// the number of its rightmost child. After the header stands where in the page
-// each cell begins, two bytes each; the cells fill the page from its end. The
-// cell of an interior page is the number of the left child and a row id, as a
-// varint. record.go says what a cell of a leaf is.
+// A page begins with a header: its type, two bytes about free space, the number of
+// cells in two bytes, three bytes that do not matter here and, on an interior page, the
+// number of its rightmost child. The header is followed by the offset of each cell in
+// the page, two bytes each; cells fill the page from its end. The cell of an interior
+// page is the number of the left child and a row id as a varint. For the cell of a leaf
+// see record.go.
 const (
 	interiorPage   = 0x05
 	leafPage       = 0x0d
@@ -20,38 +20,38 @@ const (
 	interiorHeader = 12
 )
 
-// maxDepth bounds the depth of a tree. SQLite has the same bound: a tree with
-// two children a page and one page more than a file can have is not as deep.
+// maxDepth bounds the depth of a tree, as in SQLite: a deeper tree with two children
+// per page would have more pages than a file can have.
 const maxDepth = 20
 
-// level is an interior page on the way down to the leaf that is being read.
+// level is an interior page on the path to the current leaf.
 type level struct {
 	number uint32
 	page   []byte // a copy, with pagePad bytes
 	cells  int
-	next   int   // the child to visit next; the last one is child number cells
-	from   int64 // lowest row id that may be below the child to visit next
-	to     int64 // highest that may be below the page
+	next   int   // index of the child to visit next; the last one is cells
+	from   int64 // lowest possible row id below that child
+	to     int64 // highest possible row id below the page
 }
 
-// cursor walks the leaves of one table from left to right, as far as they can
-// hold row ids low to high. It belongs to one DB and one scan at a time.
+// cursor walks the leaves of a table from left to right, as far as they may hold row
+// ids low to high. It belongs to one DB and one scan at a time.
 type cursor struct {
 	pager
 	low, high int64
 	path      [maxDepth]level
 	depth     int    // levels of path in use
-	visited   uint32 // pages seen; each page has one place in the file's trees
+	visited   uint32 // pages visited; each page has one place in the file's trees
 
-	// The leaf: rows cell to cells-1 are still to be read, and have row ids from
-	// to to.
+	// The leaf: rows cell to cells-1 are still to be read. Their row ids are within
+	// from to to.
 	number      uint32
 	leaf        []byte // with pagePad bytes, valid until the next leaf
 	cell, cells int
 	from, to    int64
 }
 
-// start puts the cursor before the first row of the table with this root.
+// start positions the cursor before the first row of the table with this root.
 func (c *cursor) start(root uint32, low, high int64) error {
 	c.low, c.high = low, high
 	c.depth, c.visited, c.cell, c.cells = 0, 0, 0, 0
@@ -61,7 +61,7 @@ func (c *cursor) start(root uint32, low, high int64) error {
 	return c.enter(root, root, -1<<63, 1<<63-1)
 }
 
-// next goes to the next leaf. It returns false after the last one.
+// next moves to the next leaf. It returns false after the last one.
 func (c *cursor) next() (bool, error) {
 	for c.depth > 0 {
 		l := &c.path[c.depth-1]
@@ -91,8 +91,8 @@ func (c *cursor) next() (bool, error) {
 	return false, nil
 }
 
-// child returns the next child of an interior page and the row ids that may be
-// below it, and moves on to the one after it.
+// child returns the next child of an interior page and the range of its row ids, and
+// advances to the one after it.
 func (c *cursor) child(l *level) (child uint32, from, to int64, err error) {
 	from, to = l.from, l.to
 	if l.next == l.cells {
@@ -114,8 +114,8 @@ func (c *cursor) child(l *level) (child uint32, from, to int64, err error) {
 	return be32(l.page[at:]), from, to, nil
 }
 
-// ahead returns the last page to read along with a child: the children after it
-// mostly lie after it in the file.
+// ahead returns the last page to read together with a child: later children usually
+// follow it in the file.
 func (c *cursor) ahead(l *level, child uint32) uint32 {
 	last := child
 	limit := child + uint32(max(bufferSize/c.size, 1)) - 1
@@ -136,8 +136,8 @@ func (c *cursor) ahead(l *level, child uint32) uint32 {
 	return min(last, c.pages)
 }
 
-// enter makes a page that holds row ids from to to the current leaf, or adds it
-// to the path. Where it must be read, the pages up to last are read with it.
+// enter makes a page with row ids from to to the current leaf, or adds it to the path.
+// If it must be read, pages up to last are read with it.
 func (c *cursor) enter(n, last uint32, from, to int64) error {
 	if n < 2 || n > c.pages { // page 1 is the root of the schema
 		return &damage{n, "is not in the file"}
@@ -176,7 +176,7 @@ func (c *cursor) enter(n, last uint32, from, to int64) error {
 	return nil
 }
 
-// visit counts a page, so that no cycle can keep the cursor for ever.
+// visit counts a page, so that a cycle cannot keep the cursor for ever.
 func (c *cursor) visit(n uint32) error {
 	if c.visited++; c.visited > c.pages {
 		return &damage{n, "pages form a circle"}

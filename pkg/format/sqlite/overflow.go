@@ -1,11 +1,11 @@
 package sqlite
 
-// payload is what is at hand of the payload of a row.
+// payload is the currently available part of a row's payload.
 type payload struct {
 	part []byte
-	at   int    // where in the payload the part begins
-	size int    // of the payload
-	next uint32 // the overflow page with the part after this one
+	at   int    // offset of the part in the payload
+	size int    // of the whole payload
+	next uint32 // overflow page with the part after this one
 }
 
 // open begins the payload of size bytes at leaf[at], which has overflow pages.
@@ -18,9 +18,8 @@ func (r *reader) open(at, size int) error {
 	return nil
 }
 
-// local is how much of a payload with overflow pages lies in its leaf: so much
-// that the last of those pages is full, or if that is too much the least that
-// there may be.
+// local returns how much of a payload with overflow pages is in its leaf: as much as
+// fills the last of those pages, or, if that is too much, the minimum.
 func (c *cursor) local(size int) int {
 	least := (c.usable-12)*32/255 - 23
 	if n := least + (size-least)%(c.usable-4); n <= c.usable-35 {
@@ -29,8 +28,8 @@ func (c *cursor) local(size int) int {
 	return least
 }
 
-// bytes returns n bytes of the payload from at on, valid until the next call.
-// They lie after those of the calls before.
+// bytes returns n bytes of the payload from offset at on, valid until the next call.
+// Offsets must not go back between calls.
 func (r *reader) bytes(at, n int) ([]byte, error) {
 	p := &r.overflow
 	for at-p.at >= len(p.part) && n > 0 {
@@ -51,7 +50,7 @@ func (r *reader) bytes(at, n int) ([]byte, error) {
 	return r.value, nil
 }
 
-// follow goes to the next overflow page of the payload.
+// follow moves to the next overflow page of the payload.
 func (r *reader) follow() error {
 	p := &r.overflow
 	if p.next == 0 {

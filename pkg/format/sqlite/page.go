@@ -8,16 +8,16 @@ import (
 	"os"
 )
 
-// The header of a database file, as far as it says how pages are read. All
-// numbers of the file format have their high byte first.
+// The parts of a database file's header that say how to read pages. All numbers in the
+// file format are big-endian.
 const (
 	headerSize     = 100
 	atPageSize     = 16 // two bytes; 1 stands for 65536
 	atWriteVersion = 18 // 2 for a database with a write-ahead log
 	atReadVersion  = 19
-	atReserved     = 20 // bytes at the end of each page that hold no data
+	atReserved     = 20 // unused bytes at the end of each page
 	atChanges      = 24
-	atPages        = 28 // number of pages, where the next number is that of atChanges
+	atPages        = 28 // number of pages, valid if the number after it equals that at atChanges
 	atEncoding     = 56 // 1 for UTF-8
 	atPagesVersion = 92
 )
@@ -32,8 +32,8 @@ func (h *header) pageSize() int {
 	return 65536
 }
 
-// pages is the number of pages that the header states, 0 where it states none:
-// it was then written by a version of SQLite that did not keep the count.
+// pages returns the number of pages in the header, 0 if it states none: old versions of
+// SQLite did not keep the count.
 func (h *header) pages() uint32 {
 	if [4]byte(h[atChanges:]) != [4]byte(h[atPagesVersion:]) {
 		return 0
@@ -41,7 +41,7 @@ func (h *header) pages() uint32 {
 	return binary.BigEndian.Uint32(h[atPages:])
 }
 
-// damage is a place in the file that contradicts the file format.
+// damage is a violation of the file format.
 type damage struct {
 	page uint32
 	what string
@@ -50,35 +50,35 @@ type damage struct {
 func (e *damage) Error() string { return fmt.Sprintf("page %d: %s", e.page, e.what) }
 
 const (
-	// bufferSize is how much of the file is read at a time. It fits into the
-	// second-level cache beside a block and what is made of it.
+	// bufferSize is how many bytes of the file are read at a time. They fit into the
+	// second-level cache beside a block and its values.
 	bufferSize = 128 << 10
-	// maxGap is how many bytes between two wanted pages are read along, as they
-	// cost less than a second read would.
+	// maxGap is the most bytes between two wanted pages that are read along, as a
+	// second read would cost more.
 	maxGap = 16 << 10
-	// pagePad is how far after the end of a page its bytes may be read without
-	// looking: numbers are loaded as 8 bytes, varints are up to 9.
+	// pagePad is how many bytes after the end of a page may be read unchecked: numbers
+	// are loaded as 8 bytes, varints have up to 9.
 	pagePad = 32
 )
 
-// pager reads the pages of a database file, numbered from 1. It copies instead
-// of mapping the file: a mapped file that somebody cuts off kills the reader, and mapping
-// windows of it one after the other takes a fifth more processor time.
+// pager reads the pages of a database file, numbered from 1. It copies instead of
+// mapping: truncating a mapped file kills its reader, and mapping one window after
+// another takes a fifth more processor time.
 type pager struct {
 	file   *os.File
 	size   int    // of a page
 	usable int    // bytes of a page that may hold data
-	pages  uint32 // 0 where SQLite is to read the whole database
+	pages  uint32 // 0 if SQLite must read the whole database
 
-	// buffer is pages first, first+1, … and pagePad bytes.
+	// buffer holds pages first, first+1, … and pagePad bytes.
 	buffer []byte
 	first  uint32
 	count  uint32
 	spare  []byte // one page and pagePad bytes
 }
 
-// newPager returns the pages of a file of this size. It has none in a file that
-// SQLite will refuse, and where text is not UTF-8.
+// newPager returns the pages of a file of this size. There are none if SQLite would
+// refuse the file, or if its text is not UTF-8.
 func newPager(f *os.File, h *header, size int64) pager {
 	p := pager{file: f, size: h.pageSize(), pages: h.pages()}
 	p.usable = p.size - int(h[atReserved])
@@ -90,7 +90,7 @@ func newPager(f *os.File, h *header, size int64) pager {
 	return p
 }
 
-// cached returns a page of the piece, followed by pagePad bytes or more.
+// cached returns a page in the buffer, followed by at least pagePad bytes.
 func (p *pager) cached(n uint32) ([]byte, bool) {
 	i := n - p.first // wraps around below first
 	if i >= p.count {
@@ -100,7 +100,7 @@ func (p *pager) cached(n uint32) ([]byte, bool) {
 	return p.buffer[at : at+p.size+pagePad : at+p.size+pagePad], true
 }
 
-// load reads pages first to last, which is at least first, as the new piece.
+// load reads pages first to last into the buffer. last must not be less than first.
 func (p *pager) load(first, last uint32) error {
 	size := int(last-first+1) * p.size
 	if cap(p.buffer) < size+pagePad {
@@ -115,7 +115,7 @@ func (p *pager) load(first, last uint32) error {
 	return nil
 }
 
-// one returns a single page, valid until the next call to one or load.
+// one returns a single page, valid until the next call of one or load.
 func (p *pager) one(n uint32) ([]byte, error) {
 	if page, ok := p.cached(n); ok {
 		return page, nil
@@ -140,12 +140,12 @@ func (p *pager) read(into []byte, first uint32) error {
 	return err
 }
 
-// varint decodes a number of 1 to 9 bytes and returns how many they were: seven
-// bits a byte, the high bit telling that another byte follows, and eight bits
-// in the ninth. b has 9 bytes at least.
+// varint decodes a number of 1 to 9 bytes and returns their number n. Each byte has
+// seven bits and a high bit that says whether another byte follows; the ninth has eight
+// bits. b must have at least 9 bytes.
 func varint(b []byte) (v uint64, n int) {
 	_ = b[8]
-	// Fast path: row ids up to 268 million, from the four bytes at once.
+	// Fast path: row ids up to 268 million, in four bytes at once.
 	if w := binary.BigEndian.Uint32(b); w&0x80808080 != 0x80808080 {
 		n = bits.LeadingZeros32(^w&0x80808080)/8 + 1
 		w >>= 32 - 8*n
@@ -160,7 +160,7 @@ func varint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
-// short is varint, for numbers that are mostly of one byte.
+// short is varint for numbers that mostly have one byte.
 func short(b []byte) (v uint64, n int) {
 	if v, n = uint64(b[0]), 1; v >= 0x80 {
 		v, n = varint(b)

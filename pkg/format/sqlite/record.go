@@ -25,41 +25,41 @@ import (
 //
 // A record may have fewer columns than its table: the others were added later.
 
-// maxHeader bounds the header of a record, as SQLite does: 32,767 columns of
-// three bytes each.
+// maxHeader bounds the header of a record, as SQLite does: 32,767 columns of three
+// bytes each.
 const maxHeader = 98307
 
 // maxRecord bounds a record, as SQLite does.
 const maxRecord = 1<<31 - 1
 
-// field is a wanted column as a record holds it.
+// field is a wanted column as stored in records.
 type field struct {
-	skip   int // columns between the wanted one before it and this
+	skip   int // columns between the wanted one before and this one
 	vector *Vector
-	number bool             // it is a column of numbers, not of text
+	number bool             // a column of numbers, else of text
 	keep   func(int64) bool // of Column
 }
 
-// maxFields bounds the wanted columns: a word has a bit for each.
+// maxFields bounds the wanted columns: a uint64 has a bit for each.
 const maxFields = 64
 
-// place is where in a record the value of a field lies, and what it is. A number is
-// load>>shift|or, with load the 8 bytes from its place on as a number with a sign, which takes
-// no branch: the widths of neighbours cannot be guessed. What has no bytes of its own is made of
-// a byte below 0x80. (The numbers are without signs and of 16 bytes in all, as the compiler makes
-// fewer instructions of it.)
+// place is the position and form of a field's value in a record. A number is
+// load>>shift|or, where load is the 8 bytes at the position as a signed integer. This
+// needs no branch, which would be unpredictable. A number without bytes of its own is
+// made from any byte below 0x80. (The fields are unsigned and 16 bytes in total, which
+// compiles to fewer instructions.)
 type place struct {
 	at, width uint32
-	to        uint32 // of a number: where its column begins, in bytes of the block's numbers
+	to        uint32 // of a number: offset of its column in the block's numbers, in bytes
 	shift, or uint8
 	null      bool
 }
 
-// noBytes is the shift of what has no bytes.
+// noBytes is the shift of a value without bytes.
 const noBytes = 63
 
-// numbers are the places of numbers by their type, and last that of any other
-// type, which is null as a number.
+// numbers are the places of numbers by their type; the last one is for all other types,
+// which are null as numbers.
 var numbers = [13]place{
 	0:  {null: true, shift: noBytes},
 	1:  {width: 1, shift: 56},
@@ -76,13 +76,12 @@ var numbers = [13]place{
 	12: {null: true, shift: noBytes},
 }
 
-// number returns the number at the beginning of b, which has 8 bytes at least.
+// number returns the number at the beginning of b, which has at least 8 bytes.
 func (p *place) number(b []byte) int64 {
 	return int64(binary.BigEndian.Uint64(b))>>(p.shift&63) | int64(p.or)
 }
 
-// widths are the sizes of values by the first byte of their type, where that is
-// all of it.
+// widths are the sizes of values by type, for types of one byte.
 var widths = func() (w [128]uint8) {
 	for t := range w {
 		w[t] = uint8(max(t-12, 0) / 2)
@@ -93,26 +92,25 @@ var widths = func() (w [128]uint8) {
 	return w
 }()
 
-// shape is where the wanted values lie in all records with one beginning of the header. A
-// table has few shapes, so a header is decoded only where it is not one of those that came
-// before it.
+// shape is where the wanted values lie in all records with the same header prefix. A
+// table has few shapes, so a header is decoded only if its shape is new.
 type shape struct {
 	prefix  prefix
-	header  []byte  // all of it, where the prefix does not say all that counts; nil for none
-	numbers []place // of the fields that are numbers
-	others  []place // of the others
-	nulls   uint64  // a bit for each field, that of the first the lowest
+	header  []byte  // all of it, if the prefix does not determine the shape; else nil
+	numbers []place // of the number fields
+	others  []place // of the other fields
+	nulls   uint64  // a bit per field, the first in the lowest bit
 	size    int     // of a record up to its last wanted value
-	whole   bool    // that is the end of the record
+	whole   bool    // size is the end of the record
 	known   bool
 }
 
-// prefix is the beginning of a header, up to the type of the last wanted field, should all
-// types have one byte: its first bytes, or of a longer one the first 24 and the last 8. What
-// is not used of it is 0. (An array would be made in memory for each row.)
+// prefix is the beginning of a header, up to the type of the last wanted field if all
+// types have one byte: its first bytes, or of a longer header the first 24 and the last
+// 8. Unused bytes are 0. (An array would be allocated for each row.)
 type prefix struct{ a, b, c, d uint64 }
 
-// prefixSize is no more than pagePad, so that as many bytes can be read of any header.
+// prefixSize must not exceed pagePad, so that as many bytes can be read of any header.
 const prefixSize = 32
 
 var ones = bytes.Repeat([]byte{0xff}, prefixSize)
@@ -125,25 +123,25 @@ func prefixOf(header []byte, n int) prefix {
 	return prefix{word(b[:]), word(b[8:]), word(b[16:]), word(b[24:])}
 }
 
-// hash returns the number under which a shape is kept.
+// hash returns the index of a shape in the cache.
 func (p prefix) hash() uint64 {
 	const factor = 0x9e3779b97f4a7c15
 	return (p.a ^ bits.RotateLeft64(p.b, 21) ^ bits.RotateLeft64(p.c, 11) ^ bits.RotateLeft64(p.d, 43)) * factor >> (64 - shapeBits)
 }
 
-// shapeBits is the logarithm of the number of shapes that are kept. The tables
-// of real exports have up to 32, and one for each length of a text.
+// shapeBits is the logarithm of the number of cached shapes. Tables of real exports
+// have up to 32, and one for each length of a string.
 const shapeBits = 10
 
-// shape returns the shape of a record of size bytes whose header has length bytes. After
-// these come pagePad bytes or more.
+// shape returns the shape of a record of size bytes whose header has length bytes. At
+// least pagePad bytes must follow.
 func (r *reader) shape(record []byte, length, size int) (*shape, error) {
 	var p prefix
 	if length >= r.prefix { // Fast path
 		m, b := &r.mask, (*[prefixSize - 8]byte)(record)
 		p.a, p.b = binary.LittleEndian.Uint64(b[:])&m.a, binary.LittleEndian.Uint64(b[8:])&m.b
 		p.c, p.d = binary.LittleEndian.Uint64(b[16:])&m.c, binary.LittleEndian.Uint64(record[r.last:])&m.d
-	} else { // as of a record from before the last columns were added
+	} else { // record from before the last columns were added
 		p = prefixOf(record, length)
 	}
 	s := &r.shapes[p.hash()]
@@ -164,15 +162,15 @@ func (r *reader) contradiction() error {
 	return &damage{r.number, "the size of a row contradicts the types of its values"}
 }
 
-// resolve decodes the header of a shape. It returns false where that makes no
-// sense. It is done for few rows, and takes room where it is inlined.
+// resolve decodes the header of a shape. It returns false if the header is invalid. It
+// is called for few rows; inlining it would only take space.
 //
 //go:noinline
 func (r *reader) resolve(s *shape, header []byte) bool {
 	r.header = append(append(r.header[:0], header...), zeros[:]...)
 	types := r.header[:len(header)]
 	v, pos := varint(r.header)
-	low := slices.IndexFunc(types, func(b byte) bool { return b < 0x80 }) // as the last byte of a varint is
+	low := slices.IndexFunc(types, func(b byte) bool { return b < 0x80 }) // the last byte of a varint is below 0x80
 	at, largest := int(v), min(int(r.pages)*r.size, maxRecord)
 	s.numbers, s.others, s.nulls = s.numbers[:0], s.others[:0], 0
 	for i := range r.fields {
@@ -186,7 +184,7 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 		p.at, p.width = uint32(at), uint32(width)
 		if f.number {
 			if p.to = uint32(f.vector.at) * 8; p.shift == noBytes {
-				if low < 0 { // Nobody writes nine bytes for a type that is less.
+				if low < 0 { // No writer uses nine bytes for a smaller type.
 					return false
 				}
 				p.at, p.width = uint32(low), 0
@@ -208,8 +206,8 @@ func (r *reader) resolve(s *shape, header []byte) bool {
 	return at <= largest
 }
 
-// skip goes over n columns from a place in a header on, and from one of values, of which none
-// is beyond largest.
+// skip skips n columns and returns the new offsets in the header and in the values; the
+// latter never exceed largest+1.
 func (r *reader) skip(n, pos, at int, types []byte, largest int) (int, int) {
 	for range n {
 		if pos < len(types) && types[pos] < 0x80 {
@@ -225,9 +223,9 @@ func (r *reader) skip(n, pos, at int, types []byte, largest int) (int, int) {
 
 var zeros [pagePad]byte
 
-// typeAt decodes the type at a place in a header of length end, and returns the
-// size of a value of that type and of the type itself. After the header are
-// the columns that were added to the table later: they are null.
+// typeAt decodes the type at an offset in a header of length end. It returns the sizes
+// of a value of that type and of the type itself. Columns after the end were added to
+// the table later: they are null.
 func (r *reader) typeAt(pos, end int) (t uint64, width, n int) {
 	if pos >= end {
 		return 0, 0, 0

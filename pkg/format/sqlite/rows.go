@@ -9,28 +9,28 @@ import (
 // reader decodes the wanted columns of the rows of a table.
 type reader struct {
 	cursor
-	fields []field // in the order of the table
+	fields []field // in table order
 	texts  []*Vector
-	ids    []*Vector // columns that are the row id
+	ids    []*Vector // row id columns
 	keep   keeper
 	block  *Block
 	shapes [1 << shapeBits]shape // by the hash of their prefix
-	prefix int                   // bytes of a header up to the last wanted field, where each type has one
-	last   int                   // where the last part of a prefix lies in a header
+	prefix int                   // bytes of a header up to the last wanted field, if each type has one byte
+	last   int                   // offset in a header of the last part of a prefix
 	mask   prefix                // the bits of a prefix that are used
 
-	nulls [BlockRows]uint64 // of the rows of the block, as those of their shapes
-	some  uint64            // the fields that are null in some of these rows
+	nulls [BlockRows]uint64 // by row of the block: nulls of its shape
+	some  uint64            // fields that are null in some of these rows
 
 	id       rowID
 	found    [maxFound]found
-	overflow payload // of the row that is being read
-	header   []byte  // of the shape that is being made, with pagePad bytes
-	value    []byte  // that lies in several pages
+	overflow payload // of the current row
+	header   []byte  // of the shape being resolved, with pagePad bytes
+	value    []byte  // a value that spans several pages
 }
 
-// begin makes the fields and row ids of rows low to high of the table with this
-// root what the reader reads into the block.
+// begin prepares the reader to read rows low to high of the table with this root into
+// the block.
 func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vector, b *Block) (err error) {
 	defer r.guard(&err)
 	r.fields, r.ids, r.block = fields, ids, b
@@ -59,7 +59,7 @@ func (r *reader) begin(root uint32, low, high int64, fields []field, ids []*Vect
 	return r.start(root, low, high)
 }
 
-// fill appends rows to the block until it is full or there are no more.
+// fill appends rows to the block until it has size rows or there are no more.
 func (r *reader) fill(size int) (more bool, err error) {
 	defer r.guard(&err)
 	for r.block.N < size {
@@ -75,8 +75,8 @@ func (r *reader) fill(size int) (more bool, err error) {
 	return true, nil
 }
 
-// guard makes an error of an index out of range, should the decoder trust some
-// number in a damaged file that it has not checked.
+// guard turns an index out of range into an error, in case the decoder uses an
+// unchecked number of a damaged file.
 func (r *reader) guard(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -87,8 +87,8 @@ func (r *reader) guard(err *error) {
 	}
 }
 
-// rows appends rows of the leaf until the block is full or the leaf ends. It
-// returns true after the last wanted row of the table.
+// rows appends rows of the leaf until the block is full or the leaf ends. It returns
+// true after the last wanted row of the table.
 func (r *reader) rows(size int) (done bool, err error) {
 	n, done, err := r.find(min(size-r.block.N, len(r.found)))
 	if err != nil {
@@ -102,16 +102,17 @@ func (r *reader) rows(size int) (done bool, err error) {
 	return done, nil
 }
 
-// keeper tells which rows are wanted by the number that their first column is.
+// keeper decides which rows are wanted by the number in their first column.
 type keeper struct {
-	wanted func(int64) bool // nil where all are
-	last   int64            // that was asked for
-	answer bool             // for it
+	wanted func(int64) bool // nil if all are
+	last   int64            // the number asked for last
+	answer bool             // the answer for it
 	asked  bool
 }
 
-// has reports whether a record whose header has length bytes, of which the first is all of its
-// size, is wanted. Neighbours mostly have one number. After the header come 8 bytes or more.
+// has reports whether a record is wanted. Its header has length bytes, the first of
+// which is the header's whole size. It caches the last answer, as neighbours mostly
+// have the same number. At least 8 bytes must follow the header.
 func (k *keeper) has(record []byte, length int) bool {
 	t := record[1]
 	if t > 9 || numbers[t].null || length < 2 {
@@ -127,11 +128,11 @@ func (k *keeper) has(record []byte, length int) bool {
 	return k.answer
 }
 
-// find finds the next n rows of the leaf, or what it has of them. It returns true after the
-// last wanted row of the table. (They are found before any is decoded, so that the processor
-// need not wait for one after the other to come from memory.)
+// find locates the next rows of the leaf, at most limit. It returns true after the last
+// wanted row of the table. (Locating rows before decoding them lets their loads from
+// memory overlap.)
 func (r *reader) find(limit int) (n int, done bool, err error) {
-	first, last := leafHeader+2*r.cells, r.usable-4 // where cells may begin
+	first, last := leafHeader+2*r.cells, r.usable-4 // range of valid cell offsets
 	leaf, largest := r.leaf, uint64(r.pages)*uint64(r.size)
 	cell, cells, id, from := r.cell, r.cells, r.id, r.from
 	for ; n < limit && cell < cells; cell++ {
@@ -170,23 +171,23 @@ func (r *reader) find(limit int) (n int, done bool, err error) {
 
 // found is a row of the leaf.
 type found struct {
-	at, size int   // its payload
+	at, size int   // offset and size of its payload
 	id       int64 // row id
 }
 
-// maxFound is the most rows that are found before they are decoded.
+// maxFound is the most rows that are located before they are decoded.
 const maxFound = 64
 
-// rowID is the last row id that was decoded. Most are one more than the one before, which
-// is easily seen: the last byte is one more, and the others are the same.
+// rowID is the last row id that was decoded. Most row ids are one more than the one
+// before. That shows at once: the last byte is one more, and the others are equal.
 type rowID struct {
 	id    int64
-	word  uint32 // its bytes as a number, where they are 4 at most
-	shift uint32 // bits that are too many where 4 bytes are loaded for it
+	word  uint32 // its bytes as a number, if there are at most 4
+	shift uint32 // surplus bits if 4 bytes are loaded for it
 }
 
-// decodeRowID decodes the row id at the beginning of b, which has 9 bytes at least, and returns
-// how many bytes it has.
+// decodeRowID decodes the row id at the beginning of b, which must have at least 9
+// bytes, and returns its length in bytes.
 //
 //go:noinline
 func decodeRowID(b []byte) (r rowID, n int) {
@@ -236,11 +237,10 @@ func (r *reader) row(f *found) error {
 	return nil
 }
 
-// setNumbers puts the numbers at some places of a record, of which shape has made sure that
-// they lie in it, where they belong: in the columns that begin at into, of which begin has
-// made sure that they are in the block. After the record there are pagePad bytes. It is the
-// loop in which the decoder spends most of its time, and where it is inlined there are too few
-// registers for it.
+// setNumbers copies numbers of a record to the columns that begin at into. shape has
+// checked that the places are in the record, and begin that the columns are in the
+// block. pagePad bytes follow the record. The decoder spends most of its time in this
+// loop; inlined, it would have too few registers.
 //
 //go:noinline
 func setNumbers(into *int64, places []place, record *byte) {
@@ -251,14 +251,14 @@ func setNumbers(into *int64, places []place, record *byte) {
 	}
 }
 
-// note fills in which rows of the columns of the block are null.
+// note sets which rows of the block's columns are null.
 func (r *reader) note() {
 	nulls := r.nulls[:r.block.N]
 	for i, f := range r.fields {
 		v := f.vector
 		null := v.Null[:len(nulls)]
 		switch {
-		case r.some>>i&1 == 0 && v.Full: // as it is already
+		case r.some>>i&1 == 0 && v.Full: // already set
 		case r.some>>i&1 == 0:
 			clear(v.Null)
 		default:
@@ -279,9 +279,9 @@ func (v *Vector) addText(null bool, text []byte) {
 	v.Offsets = append(v.Offsets, int32(len(v.Data)))
 }
 
-// long appends row n of the block from a payload that overflow pages hold a
-// part of. Its header comes first and then the columns in their order, so those
-// pages are read once and forwards, and only up to the last wanted column.
+// long appends row n of the block from a payload with overflow pages. It reads the
+// header and then the columns in order, so these pages are read once, forwards, and
+// only up to the last wanted column.
 func (r *reader) long(at, size, n int) error {
 	if err := r.open(at, size); err != nil {
 		return err
@@ -308,7 +308,7 @@ func (r *reader) long(at, size, n int) error {
 	return nil
 }
 
-// longValues reads the values of such a row, whose shape is known.
+// longValues reads the values of such a row, once its shape is known.
 func (r *reader) longValues(s *shape, n int) error {
 	numbers, texts := 0, 0
 	for _, f := range r.fields {

@@ -11,59 +11,59 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// BlockRows is the number of rows that a scan hands out at a time.
+// BlockRows is the most rows of a block.
 const BlockRows = 4096
 
-// maxText is where a longer text ends: what nobody reads to its end must not
+// maxText is the length in bytes to which text is cut, so that long text does not
 // decide how much memory a block takes.
 const maxText = 64 << 10
 
-// Type is the type that a column is read as. SQLite lets every value have a
-// type of its own: a value of another type than asked for is read as null.
+// Type is the type that a column is read as. In SQLite every value may have its own
+// type: a value of another type than requested is read as null.
 type Type int
 
 // The types.
 const (
-	Int  Type = iota // a whole number
-	Text             // a text; a blob counts as one
+	Int  Type = iota // an integer
+	Text             // text; blobs are read as text
 )
 
 // Column names a column of a table and the type to read it as.
 type Column struct {
-	Name string // in any case
-	Type Type   // values of another one read as null
-	// Keep, where not nil, tells with which values of an Int column rows are wanted. Others
-	// may be left out, where it is the first column of the table.
+	Name string // case is ignored
+	Type Type   // values of other types read as null
+	// Keep, if not nil, reports whether rows with a value of an Int column are wanted.
+	// Rows that are not may be left out, if the column is the first of the table.
 	Keep func(int64) bool
 }
 
-// Block is a number of rows as columns. It belongs to the scan that made it
-// and is valid until the function that got it returns.
+// Block holds rows as columns. It belongs to the scan that made it and is valid until
+// the function that received it returns.
 type Block struct {
-	N    int      // rows, BlockRows at most
-	Cols []Vector // in the order in which the columns were asked for
+	N    int      // at most BlockRows
+	Cols []Vector // in the order requested
 
 	numbers []int64 // of all Int columns
 }
 
-// Vector is a column of a block; null rows are 0 and "".
+// Vector is a column of a block; null rows hold 0 or "".
 type Vector struct {
 	Null []bool  // by row
 	Full bool    // no row is null
 	Int  []int64 // of an Int column
 
-	// Of a Text column: text i is Data[Offsets[i]:Offsets[i+1]].
+	// Of a Text column: row i is Data[Offsets[i]:Offsets[i+1]].
 	Offsets []int32
 	Data    []byte
 
-	at int // where in the numbers of the block those of the column begin
+	at int // offset of the column in the block's numbers
 }
 
 // Text returns the text in row i, valid as long as the block.
 func (v *Vector) Text(i int) []byte { return v.Data[v.Offsets[i]:v.Offsets[i+1]] }
 
-// Scan reads columns of the rows of a table whose row ids are low to high, in
-// their order, and hands them to fn block by block.
+// Scan reads columns of the rows of a table with row ids low to high, both included, in
+// row id order, and calls fn block by block.
 func (d *DB) Scan(table string, columns []Column, low, high int64, fn func(*Block) error) error {
 	l, err := d.layout(table)
 	if err != nil {
@@ -89,9 +89,9 @@ func typesOf(columns []Column) []Type {
 	return types
 }
 
-// decode is Scan by the decoder of record.go.
+// decode is Scan by the decoder in record.go.
 func (d *DB) decode(root uint32, fields []field, ids []*Vector, low, high int64, b *Block, fn func(*Block) error) error {
-	r := d.idle // with its pages and buffers, which the last scan may have left
+	r := d.idle // reuses the last reader's pages and buffers, if any
 	d.idle = nil
 	if r == nil {
 		r = &reader{cursor: cursor{pager: d.file}}
@@ -129,14 +129,15 @@ func (d *DB) step(table, rowID string, columns []Column, low, high int64, fn fun
 	return d.query(sql, typesOf(columns), BlockRows, fn)
 }
 
-// Query runs a SELECT and hands its rows to fn block by block, as Scan does. It is for joins and
-// orders, which SQLite makes, in temporary files where they are large, much slower than Scan. Whoever
-// asks makes sure that what it names are tables (Tables): a view may be any other SELECT.
+// Query runs a SELECT and passes its rows to fn block by block, like Scan. It is for
+// joins and sorting, which SQLite does in temporary files if they are large, much
+// slower than Scan. The caller must check that the names are tables (Tables): a view
+// may be any other SELECT.
 func (d *DB) Query(sql string, types []Type, fn func(*Block) error) error {
 	return d.query(sql, types, BlockRows, fn)
 }
 
-// query runs a statement and hands out its rows in blocks of at most size rows.
+// query runs a statement and passes its rows to fn in blocks of at most size rows.
 func (d *DB) query(sql string, types []Type, size int, fn func(*Block) error) error {
 	stmt, err := d.prepare(sql)
 	if err != nil {
@@ -181,7 +182,7 @@ func (d *DB) prepare(sql string) (uintptr, error) {
 	return *(*uintptr)(pointer(slot)), nil
 }
 
-// readRow appends the statement's row to the block.
+// readRow appends the statement's current row to the block.
 func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
 	n := b.N
 	for i := range types {
@@ -208,8 +209,8 @@ func (d *DB) readRow(stmt uintptr, b *Block, types []Type) {
 	b.N++
 }
 
-// columnPad lies between columns, in numbers: the values of a row should not all have
-// their place in one set of the processor's cache.
+// columnPad is the gap between columns, in numbers: the values of a row should not all
+// fall into one set of the processor's cache.
 const columnPad = 24
 
 func newBlock(types []Type, size int) *Block {
@@ -218,8 +219,8 @@ func newBlock(types []Type, size int) *Block {
 	return b
 }
 
-// begin makes the block one without rows, of columns of some types and always the same size,
-// in the memory that it has.
+// begin makes the block empty, with columns of the given types, reusing its memory.
+// size must be the same every time.
 func (b *Block) begin(types []Type, size int) {
 	stride := size + columnPad
 	b.Cols = slices.Grow(b.Cols[:0], len(types))[:len(types)]
@@ -241,7 +242,7 @@ func (b *Block) begin(types []Type, size int) {
 	b.reset()
 }
 
-// note fills in what the columns say of themselves as a whole.
+// note sets the columns' properties as a whole.
 func (b *Block) note() {
 	for i := range b.Cols {
 		v := &b.Cols[i]

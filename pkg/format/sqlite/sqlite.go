@@ -46,30 +46,30 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Error is a database that cannot be read, with what to do about it.
+// Error is the error of a database that cannot be read, with advice.
 type Error struct {
-	Path string // of the database, as it was given
-	Msg  string // what is wrong, in one line without the path
-	Fix  string // what to do, "" where there is nothing to say
+	Path string // path as given
+	Msg  string // one line without the path
+	Fix  string // advice, "" if there is none
 }
 
 // Error names the file and what is wrong with it.
 func (e *Error) Error() string { return e.Path + ": " + e.Msg }
 
-// Hint says what to do next, "" where there is nothing to say.
+// Hint returns the advice, "" if there is none.
 func (e *Error) Hint() string { return e.Fix }
 
 const damaged = "copy the file again, or let the profiler write it again; 'sqlite3 FILE \"PRAGMA quick_check\"' shows where it is broken"
 
-// DB is an open database. One goroutine at a time uses it; open one for each.
+// DB is an open database. It may be used by one goroutine at a time; open one for each.
 type DB struct {
 	path    string
 	tls     *libc.TLS
 	db      uintptr
 	file    pager
 	layouts *layouts
-	idle    *reader // of the last scan, nil while one is under way
-	spare   *Block  // likewise
+	idle    *reader // of the last scan, nil during a scan
+	spare   *Block  // of the last scan, nil during a scan
 }
 
 // Open opens the database in the file path for reading.
@@ -92,8 +92,8 @@ func Open(path string) (*DB, error) {
 	return d, nil
 }
 
-// Another opens the database once more, for another goroutine, which need not find out again
-// how tables lie in the file. d may be closed.
+// Another opens the database again, for another goroutine. It shares what is known
+// about table layouts. d may be closed.
 func (d *DB) Another() (*DB, error) {
 	other, err := Open(d.path)
 	if err == nil {
@@ -120,8 +120,8 @@ func (d *DB) connect(path string) error {
 	return nil
 }
 
-// pointer turns an address in the C heap, which the garbage collector does not
-// own, into a pointer.
+// pointer converts an address in the C heap, which the garbage collector does not own,
+// to a pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // Close closes the database.
@@ -142,7 +142,7 @@ func (d *DB) damage(err error) error {
 	return &Error{Path: d.path, Msg: "the database is damaged or truncated: " + err.Error(), Fix: damaged}
 }
 
-// fail turns a result code into an error.
+// fail turns a result code of SQLite into an error.
 func (d *DB) fail(rc int32) error {
 	e := &Error{Path: d.path}
 	switch rc & 0xff {
@@ -161,8 +161,8 @@ func (d *DB) fail(rc int32) error {
 	return e
 }
 
-// checkFile looks at the file itself, for what SQLite would not say clearly,
-// and returns its pages.
+// checkFile checks the file for problems that SQLite would not report clearly, and
+// returns its pages.
 func checkFile(f *os.File, path string) (p pager, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -214,7 +214,7 @@ func escape(path string) string {
 	return b.String()
 }
 
-// Tables returns the columns of every table, views and virtual tables left out.
+// Tables returns the columns of every table, without views and virtual tables.
 func (d *DB) Tables() (map[string][]string, error) {
 	tables := map[string][]string{}
 	sql := `SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
@@ -229,11 +229,11 @@ func (d *DB) Tables() (map[string][]string, error) {
 	return tables, err
 }
 
-// Unlisted returns what cannot be read as a table, by name: "a view", "a virtual table", or
-// "a table without row ids".
+// Unlisted returns what cannot be read as a table, by name: "a view", "a virtual table"
+// or "a table without row ids".
 func (d *DB) Unlisted() (map[string]string, error) {
 	what := map[string]string{}
-	// Options of a table stand after the last parenthesis.
+	// A table's options follow the last parenthesis.
 	sql := `SELECT m.name, CASE WHEN m.type = 'view' THEN 'a view' WHEN m.rootpage = 0 THEN 'a virtual table' ELSE 'a table without row ids' END
 		FROM sqlite_master m WHERE m.type = 'view' OR m.type = 'table' AND
 		(m.rootpage = 0 OR replace(m.sql, rtrim(m.sql, replace(m.sql, ')', '')), '') LIKE '%WITHOUT%ROWID%')`
@@ -246,15 +246,16 @@ func (d *DB) Unlisted() (map[string]string, error) {
 	return what, err
 }
 
-// Rows returns the range of row ids of a table, low > high where it is empty.
+// Rows returns the range of row ids of a table, both ends included; low > high if it is
+// empty.
 func (d *DB) Rows(table string) (low, high int64, err error) {
 	low, high = 0, -1
 	l, err := d.layout(table)
 	if err != nil {
 		return low, high, err
 	}
-	// Two queries: SQLite goes straight to the end of a table for one of them
-	// and reads all of it for both.
+	// Two subqueries: SQLite seeks to the end of a table for one of them, but reads all
+	// of it for both at once.
 	sql := fmt.Sprintf("SELECT (SELECT min(%s) FROM %s), (SELECT max(%[1]s) FROM %[2]s)", l.rowID, quote(table))
 	err = d.query(sql, []Type{Int, Int}, 1, func(b *Block) error {
 		if b.N > 0 && !b.Cols[0].Null[0] {
@@ -268,5 +269,5 @@ func (d *DB) Rows(table string) (low, high int64, err error) {
 // quote quotes an identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal is a text in the words of SQL.
+// literal returns a text as an SQL literal.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

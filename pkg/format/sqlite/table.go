@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// layout is how the rows of a table lie in the file.
+// layout describes how the rows of a table are stored.
 type layout struct {
-	root    int64 // 0 where records are not decoded but left to SQLite
+	root    int64 // 0 if SQLite must decode the records
 	columns []stored
-	rowID   string // a name for the row id that no column has
+	rowID   string // a name of the row id that no column has
 }
 
-// layouts are those of tables that are known, by name: a *layout each, which does not change.
+// layouts are the known tables' layouts by name, each a *layout, which does not change.
 type layouts struct{ sync.Map }
 
-// stored is a column as the records of a table hold it.
+// stored is a column as stored in the records of a table.
 type stored struct {
 	name string
-	id   bool // it is the row id, which the record does not repeat
-	real bool // SQLite turns its whole numbers into floats
-	// preset: where a record lacks the column, it is not null but has a default.
+	id   bool // the row id, which records do not contain
+	real bool // SQLite converts its integers to floats
+	// preset: if a record lacks the column, the value is a default, not null.
 	preset bool
 }
 
-// layoutQuery asks for the columns of a table. A primary key without an index
-// is the row id: INTEGER PRIMARY KEY has none, though INTEGER PRIMARY KEY DESC,
-// which is not the row id, does.
+// layoutQuery returns the columns of a table. A primary key without an index is the row
+// id: INTEGER PRIMARY KEY has none, but INTEGER PRIMARY KEY DESC, which is not the row
+// id, has one.
 const layoutQuery = `SELECT c.name, c.type,
 	c.pk > 0 AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) WHERE origin = 'pk'),
 	lower(ifnull(c.dflt_value, 'null')) <> 'null',
@@ -37,11 +37,10 @@ const layoutQuery = `SELECT c.name, c.type,
 	FROM sqlite_master m, pragma_table_xinfo(m.name) c
 	WHERE m.type = 'table' AND m.name = %s COLLATE NOCASE ORDER BY c.cid`
 
-// layout returns the layout of a table. Here and in fields, and nowhere else,
-// it is decided who reads the table. SQLite does where there is no tree of
-// rows, which is so for views, virtual tables and tables without row ids, and
-// where columns are generated: not all of those are in the records. A database
-// with text in UTF-16 has no pages for the decoder at all.
+// layout returns the layout of a table. Only here and in fields is it decided who
+// decodes the table. SQLite does if there is no tree of rows (views, virtual tables,
+// tables without row ids) or if columns are generated, since records do not contain all
+// of these. A database with UTF-16 text has no pages for the decoder at all.
 func (d *DB) layout(table string) (*layout, error) {
 	if l, ok := d.layouts.Load(table); ok {
 		return l.(*layout), nil
@@ -85,8 +84,8 @@ func (d *DB) isTable(root int64) bool {
 	return err == nil && (page[0] == leafPage || page[0] == interiorPage)
 }
 
-// isReal reports whether a column of this declared type holds floats only. The
-// rule is SQLite's: types are words that occur in what was declared.
+// isReal reports whether a column of this declared type holds only floats. The rule is
+// SQLite's: types are recognised by words in the declaration.
 func isReal(declared string) bool {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(strings.ToUpper(declared), w) })
@@ -94,16 +93,15 @@ func isReal(declared string) bool {
 	return has("REAL", "FLOA", "DOUB") && !has("INT", "CHAR", "CLOB", "TEXT", "BLOB")
 }
 
-// find returns the number of a column, -1 where there is none of the name.
+// find returns the index of a column, -1 if there is none with that name.
 func (l *layout) find(name string) int {
 	return slices.IndexFunc(l.columns, func(c stored) bool { return strings.EqualFold(c.name, name) })
 }
 
-// fields returns the wanted columns as they lie in the records, to be decoded
-// into the columns of a block, and apart from them those that are the row id.
-// It returns false where a column is wanted that the decoder does not do: one
-// that is not there, or twice, or has a default that old records may lack, or a
-// float as a whole number, or the row id as a text.
+// fields returns the wanted columns as stored in records, to be decoded into the
+// columns of a block, and separately those that are the row id. It returns false if the
+// decoder cannot read a column: it does not exist, is wanted twice, has a default that
+// old records may lack, is a float read as an integer, or is the row id read as text.
 func (l *layout) fields(columns []Column, b *Block) (fields []field, ids []*Vector, ok bool) {
 	if l.root == 0 || len(columns) > maxFields {
 		return nil, nil, false
