@@ -10,7 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// describe fills in the report of a file whose processes have their ranks.
+// describe fills in the report of a file once its processes have ranks.
 func (f *file) describe() {
 	info, all, first := &f.info, event.NoTally, maxTime
 	for _, p := range f.processes {
@@ -30,7 +30,7 @@ func (f *file) describe() {
 	f.warn(all.Kinds[event.Kernel], all.Kinds[event.Kernel]+all.Kinds[event.Memcpy]+all.Kinds[event.Memset])
 }
 
-// describe adds what is known of a rank to its report.
+// describe adds the facts of a rank to its report.
 func (p *process) describe(info *event.Report) {
 	facts := p.Facts(p.rank, p.file.origin)
 	facts.GPUs, facts.Replays = int64(len(p.devices)), p.replays
@@ -50,8 +50,8 @@ func (p *process) describe(info *event.Report) {
 	}
 }
 
-// warn says what somebody should know before believing figures made of the file.
-// The sentences are ours, with numbers in them, and never a text of the file.
+// warn adds warnings that a user should know before trusting figures of the file. They
+// are our sentences with numbers in them, never text from the file.
 func (f *file) warn(kernels, gpu int64) {
 	say := func(format string, args ...any) {
 		f.info.Warnings = append(f.info.Warnings, fmt.Sprintf(format, args...))
@@ -82,7 +82,7 @@ func (f *file) warn(kernels, gpu int64) {
 	say("only HIP calls and roctx ranges of host threads are read: host stalls are explained by these alone")
 }
 
-// emit makes row k of rows row i of the batch.
+// emit writes row k of rows to row i of the batch.
 func (p *process) emit(b *event.Batch, i int, rows spill.Rows, k int) error {
 	names, name, shift := p.file.r.names, int32(rows[nameAt][k]), p.file.r.Head.Reports[p.file.number].Offset-p.file.origin
 	b.Kind.Values[i] = names.kinds[name]

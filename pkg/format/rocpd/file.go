@@ -12,10 +12,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// prefix begins the names of all tables.
+// prefix is the prefix of all table names.
 const prefix = "rocpd_"
 
-// kindOf is what regions of a category become; those of all others are left out.
+// kindOf maps a region's category to the kind of its rows. Regions of other categories
+// are left out.
 var kindOf = map[string]event.Kind{
 	"HIP_RUNTIME_API": event.API, "HIP_RUNTIME_API_EXT": event.API, "HIP_COMPILER_API": event.API, "HIP_COMPILER_API_EXT": event.API,
 	"rocm_hip_api":    event.API,
@@ -29,18 +30,18 @@ type file struct {
 	path      string
 	number    int
 	info      event.Report
-	node      int64 // the hash of its machine
+	node      int64 // hash of the file's machine
 	apart     bool  // it holds recordings of several machines
 	processes []*process
-	origin    int64 // of its times
+	origin    int64 // time 0 of the report
 	read      int64 // rows
-	unusable  int64 // rows without usable times, or of no process
+	unusable  int64 // rows without usable times or process
 	other     int64 // regions of other categories, or of none
 	untraced  int64 // GPU rows without a launching call
-	early     int64 // that start before it
+	early     int64 // GPU rows that start before their launching call
 }
 
-// recording is the tables of a file whose names have one ending.
+// recording is the tables of a file whose names have the same ending.
 type recording struct {
 	*file
 	ending    string
@@ -50,7 +51,7 @@ type recording struct {
 	processes map[int64]*process
 }
 
-// damaged is what to do about a file that lacks something.
+// damaged is the advice for a file that lacks something.
 const damaged = "copy the file again, or record again: a profiler that was stopped leaves half a file"
 
 // load reads a file.
@@ -78,7 +79,7 @@ func (f *file) load() (err error) {
 	return nil
 }
 
-// check makes sure that the tables and columns are there.
+// check returns an error unless the tables and columns exist.
 func (rec *recording) check() error {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		have, there := rec.columns[prefix+name+rec.ending]
@@ -103,7 +104,7 @@ func (rec *recording) load() error {
 	if err := rec.loadInfo(); err != nil {
 		return err
 	}
-	calls := []string{"-1"} // of no category
+	calls := []string{"-1"} // -1 is no category
 	for id, text := range rec.strings {
 		if kindOf[text] == event.API && text != "" {
 			calls = append(calls, strconv.FormatInt(id, 10))
@@ -136,7 +137,7 @@ func (rec *recording) load() error {
 	return err
 }
 
-// loadInfo reads what is small.
+// loadInfo reads the small tables.
 func (rec *recording) loadInfo() error {
 	keep := func(to map[int64]string) func(int64, int64, string) error {
 		return func(id, _ int64, text string) error {
@@ -145,7 +146,7 @@ func (rec *recording) loadInfo() error {
 		}
 	}
 	for _, q := range []struct {
-		sql string // of two numbers and a text
+		sql string // selects two numbers and a text
 		fn  func(a, b int64, text string) error
 	}{
 		{"SELECT 0, 0, value FROM \"rocpd_metadataID\" WHERE tag = 'schema_version'", func(_, _ int64, text string) error { rec.info.Schema = text; return nil }},
@@ -179,7 +180,7 @@ func (rec *recording) loadInfo() error {
 	return nil
 }
 
-// addProcess adds a process, which no other file may hold.
+// addProcess adds a process, which no other file may contain.
 func (rec *recording) addProcess(id, pid int64, init string) error {
 	who := identity{rec.node, pid, init}
 	if other, twice := rec.r.known[who]; twice {
@@ -190,10 +191,11 @@ func (rec *recording) addProcess(id, pid int64, init string) error {
 	return nil
 }
 
-// maxTime bounds the times that are believed: sums and differences of two cannot overflow.
+// maxTime bounds the times that are accepted, in ns: sums and differences of two cannot
+// overflow.
 const maxTime = int64(1) << 61
 
-// row adds row i of a block to its process. Times are after the machine started.
+// row adds row i of a block to its process. Times count from when the machine started.
 func (rec *recording) row(b *sqlite.Block, i int) error {
 	of := func(column int) int64 {
 		if b.Cols[column].Null[i] {

@@ -13,27 +13,27 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// kept are the columns of rowsQuery that a store keeps of a row, in this order after those that
-// say its place.
+// kept are the columns of rowsQuery that the store keeps of a row, in this order after
+// the columns that order rows.
 var kept = [...]int{colCorrelation, colWhere, colDevice, colBytes, colNode, colLaunchStart, colLaunchEnd, colLaunchThread}
 
-// nameAt is where the number of the name stands after them.
+// nameAt is the column of the name's number, after those.
 const nameAt = spill.Payload + len(kept)
 
-// process is one whose rows a file has.
+// process is a process with rows in a file.
 type process struct {
 	file   *file
 	pid    int64
-	rank   int32 // -1 for none
+	rank   int32 // -1 if it has none
 	writer *spill.Writer
 	rows   *spill.Run
-	row    spill.Rows // memory for one
+	row    spill.Rows // memory for one row
 	nodes  event.Ordinals
 
 	event.Tally
 	first   int64
-	devices map[int64]bool   // that ran kernels: some of class allreduce
-	sizes   map[string]int32 // how many ranks its collectives are compiled for
+	devices map[int64]bool   // devices that ran kernels, and whether some were of class allreduce
+	sizes   map[string]int32 // number of ranks that collectives are compiled for, by name
 	replays int64            // graph launches with rows
 }
 
@@ -42,13 +42,13 @@ func newProcess(f *file, pid int64) *process {
 		Tally: event.NoTally, nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
 }
 
-// lowest is the lowest device with kernels, or a number after all devices.
+// lowest returns the lowest device with kernels, or a number greater than any device.
 func (p *process) lowest() int64 {
 	return slices.Min(append(slices.Collect(maps.Keys(p.devices)), maxTime))
 }
 
-// add counts and keeps a row, whose columns are of; launch is the name of the call that launched
-// it, -1 for none. Rows come in their order.
+// add counts and stores a row; of returns its columns. launch is the name of the call
+// that launched it, -1 for none. Rows must arrive in stream order.
 func (p *process) add(name, launch int32, of func(int) int64) error {
 	names, time := p.file.r.names, event.Span{Start: of(colStart), End: of(colEnd)}
 	kind, class := names.kinds[name], names.classes[name]
@@ -71,13 +71,14 @@ func (p *process) add(name, launch int32, of func(int) int64) error {
 	return p.writer.Add(p.row, 0, 1)
 }
 
-// addWork counts a row of GPU work and completes its columns, in the order of kept.
+// addWork counts a row of GPU work and completes its columns, which are in the order of
+// kept.
 func (p *process) addWork(name, launch int32, time event.Span, columns []int64) {
 	names, device, node := p.file.r.names, &columns[2], &columns[4]
-	if *device < 0 || *device >= 1<<16 { // or none: nobody knows on which one
+	if *device < 0 || *device >= 1<<16 { // missing or invalid: the device is unknown
 		*device = 0
 	}
-	if *node <= 0 { // of what no graph ran
+	if *node <= 0 { // not run by a graph
 		*node = spill.None
 	}
 	if launch >= 0 && time.Start < columns[5] {
@@ -106,26 +107,26 @@ func (p *process) addWork(name, launch int32, time event.Span, columns []int64) 
 	}
 }
 
-// names numbers the names of all files, as they are in the stream.
+// names numbers the names of all files, in the form that the stream has.
 type names struct {
 	numbers map[nameKey]int32
 	dict    event.Dict
 	kinds   []event.Kind
 	classes []event.Class   // -1 for none
-	sizes   map[int32]int32 // how many ranks collectives are compiled for
-	// trains: one is of a backward pass or an optimizer; diffuses: of a diffusion model; almost:
-	// almost a forward-step marker.
+	sizes   map[int32]int32 // number of ranks that collectives are compiled for, by number of the name
+	// trains: a name is of a backward pass or an optimizer; diffuses: of a diffusion
+	// model; almost: it nearly matches a forward-step marker.
 	trains, diffuses, almost bool
-	size, limit              int64 // bytes, about
+	size, limit              int64 // approximate bytes
 }
 
-// nameKey is a name as it stands in a file.
+// nameKey is a name as in a file.
 type nameKey struct {
 	kind event.Kind
 	text string
 }
 
-// take makes room for a text.
+// take accounts for the memory of a text. It fails if names take too much.
 func (n *names) take(text string) error {
 	if n.size += int64(len(text)) + 64; n.size > n.limit {
 		return &event.Error{Msg: fmt.Sprintf("names take more than %d MiB", n.limit>>20), Advice: "give more memory with --memory, or record fewer steps"}
@@ -133,7 +134,8 @@ func (n *names) take(text string) error {
 	return nil
 }
 
-// number returns a name, which is new or not. The runtime's own kernels copy and fill memory.
+// number returns the number of a name, adding it if it is new. The runtime's own
+// kernels copy and fill memory.
 func (n *names) number(kind event.Kind, text string) (int32, error) {
 	key := nameKey{kind, text}
 	if k, ok := n.numbers[key]; ok {
@@ -175,7 +177,7 @@ func (n *names) text(k int32) string {
 
 var copied = regexp.MustCompile(`(HOST|DEVICE)_TO_(HOST|DEVICE)`)
 
-// copyName is "memcpy HtoD" for MEMORY_COPY_HOST_TO_DEVICE.
+// copyName returns "memcpy HtoD" for MEMORY_COPY_HOST_TO_DEVICE.
 func copyName(operation string) string {
 	if m := copied.FindStringSubmatch(operation); m != nil {
 		return "memcpy " + m[1][:1] + "to" + m[2][:1]

@@ -14,23 +14,24 @@ import (
 
 // Options are the settings of Open.
 type Options struct {
-	// Progress, where not nil, is told the file that is being read and how many of its rows
-	// have been.
+	// Progress, if not nil, is called with the file that is being read and the number
+	// of its rows read so far.
 	Progress func(path string, rows int64)
-	// Separate takes files as those of different runs: their clocks are not compared.
+	// Separate treats files as being of different runs: their clocks are not compared.
 	Separate bool
-	// Memory is how many bytes the process may take at most, as far as rows go, 0 for 512 MiB.
+	// Memory is the most bytes that the process may take for rows, 0 for
+	// spill.DefaultBudget.
 	Memory int64
 }
 
-// source is what recorded the reports, as event.Report has it.
+// source is the value of event.Report.Source.
 const source = "rocpd"
 
-// domain is that of all ranges.
+// domain is the domain of all ranges.
 const domain = "roctx"
 
-// Reader reads the events of one or several files. It is an event.Source. A batch is valid
-// until the following call of Next.
+// Reader reads the events of one or more files. It is an event.Source. A batch is valid
+// until the next call of Next.
 type Reader struct {
 	spill.Reader
 	opt   Options
@@ -38,13 +39,14 @@ type Reader struct {
 	known map[identity]string
 }
 
-// identity is a process: the hash of its machine, its id, and when it began.
+// identity identifies a process: hash of its machine, pid, and start.
 type identity struct {
 	node, pid int64
 	init      string
 }
 
-// Recognise reports whether a file is a database of this kind: nsys's exports are SQLite, too.
+// Recognise reports whether a file is such a database: nsys exports are SQLite files,
+// too.
 func Recognise(path string) bool {
 	db, err := sqlite.Open(path)
 	if err != nil {
@@ -60,7 +62,7 @@ func Recognise(path string) bool {
 	return false
 }
 
-// Open reads files. Their rows are in the reader's store until it is closed.
+// Open reads files. Their rows are in the reader's store until Close.
 func Open(paths []string, opt Options) (*Reader, error) {
 	opt.Memory = cmp.Or(opt.Memory, spill.DefaultBudget)
 	r := &Reader{Reader: spill.Reader{Files: paths, Store: spill.NewStore(opt.Memory / 4)}, opt: opt, known: map[identity]string{}}
@@ -76,7 +78,7 @@ func Open(paths []string, opt Options) (*Reader, error) {
 		r.number(f)
 		f.describe()
 		nodes = append(nodes, f.node)
-		f.info.Offset = f.origin // until the first one's is known
+		f.info.Offset = f.origin // until the first file's is known
 		r.Head.Reports = append(r.Head.Reports, f.info)
 	}
 	if err := r.together(nodes); err != nil {
@@ -86,8 +88,8 @@ func Open(paths []string, opt Options) (*Reader, error) {
 	return r, nil
 }
 
-// number numbers the ranks of a file, after those of the files before: its processes with
-// kernels, by lowest device and process id.
+// number numbers the ranks of a file, following those of earlier files. Ranks are its
+// processes with kernels, ordered by lowest device and pid.
 func (r *Reader) number(f *file) {
 	slices.SortFunc(f.processes, func(a, b *process) int {
 		return cmp.Or(cmp.Compare(a.lowest(), b.lowest()), cmp.Compare(a.pid, b.pid))
@@ -103,8 +105,9 @@ func (r *Reader) number(f *file) {
 	}
 }
 
-// together brings the clocks of files together, and makes sure that those of one machine are
-// of one run: that the spans of their GPU work leave no gap.
+// together aligns the clocks of files. It returns an error unless the files of one
+// machine are of one run: the spans of their GPU work must overlap, directly or by way
+// of others.
 func (r *Reader) together(nodes []int64) error {
 	reports, same := r.Head.Reports, []int{}
 	zero := reports[0].Offset
@@ -132,7 +135,7 @@ func (r *Reader) together(nodes []int64) error {
 	return nil
 }
 
-// problem is an error that names the file and says what to do about it.
+// problem returns an error that names the file and has advice.
 func problem(path, msg, advice string) error {
 	return &event.Error{Msg: path + ": " + msg, Advice: advice}
 }

@@ -1,7 +1,7 @@
 package rocpd
 
-// tables are those of a recording that are read, with their columns; a ? marks one that older
-// versions lack.
+// tables are the tables of a recording that are read, with their columns; ? marks a
+// column that older versions lack.
 var tables = map[string]string{
 	"info_node":          "hash",
 	"info_process":       "id pid init",
@@ -24,11 +24,11 @@ const (
 	colKind        // aRegion, aCopy or aKernel
 	colName        // id in rocpd_string or, of a kernel, in rocpd_info_kernel_symbol
 	colCategory    // of a region, id in rocpd_string
-	colCorrelation // null where there is none
-	colWhere       // thread; of GPU rows the stream
+	colCorrelation // null if there is none
+	colWhere       // thread, or stream of GPU rows
 	colDevice
 	colBytes
-	colNode // of a graph, null or 0 for none
+	colNode // graph node, null or 0 for none
 	colLaunchStart
 	colLaunchEnd
 	colLaunchThread
@@ -44,9 +44,10 @@ const (
 	aCopy
 )
 
-// rowsQuery returns the rows of a recording in the order of the stream, GPU rows with the call
-// that launched them: of several calls with its correlation the first. ID stands for the
-// recording's, CALLS for the categories of calls and NODE for the column of graph nodes.
+// rowsQuery returns the rows of a recording in stream order, GPU rows with the call
+// that launched them: the first with the row's correlation. ID stands for the
+// recording's ending, CALLS for the categories of calls and NODE for the column of
+// graph nodes.
 const rowsQuery = `
 WITH host AS (
 	SELECT r.pid p, r.start s, r.end e, r.name_id n, v.category_id c, v.stack_id k, coalesce(t.tid, r.tid) w,
