@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// finish closes the text and returns its profile, nil where it holds none.
+// finish ends the text and returns its profile, nil if it contains none.
 func (t *textReader) finish() *Profile {
 	t.end()
 	if !t.found {
@@ -24,8 +24,8 @@ func (t *textReader) finish() *Profile {
 	return p
 }
 
-// addSums keeps of the summaries the functions without a table, and the names of
-// tables that lost theirs.
+// addSums adds functions that only the summaries have, and the names of tables that
+// lost theirs.
 func (t *textReader) addSums() {
 	type place struct {
 		path string
@@ -49,8 +49,8 @@ func (t *textReader) addSums() {
 	}
 }
 
-// warnAll says what was inferred, left out or contradicts itself, each kind of thing once
-// with its number and first place.
+// warnAll warns of what was inferred, left out or contradictory: once per kind, with
+// the number and the first place.
 func (t *textReader) warnAll() {
 	p := t.profile
 	if len(t.inferred) > 0 {

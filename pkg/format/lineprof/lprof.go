@@ -9,8 +9,7 @@ import (
 
 const pickleHint = "write it again (kernprof, or dump_stats), or give the text that line_profiler printed"
 
-// readPickle reads a .lprof file, which is held in memory whole. Any error is the
-// file's fault.
+// readPickle reads a .lprof file into memory. Any error is the file's fault.
 func readPickle(name string, r io.Reader) (*Profile, error) {
 	in, err := io.ReadAll(io.LimitReader(r, maxPickle+1))
 	if err != nil {
@@ -55,7 +54,7 @@ func fromPickle(name string, v any) (*Profile, error) {
 	return p, nil
 }
 
-// get returns a key's value, nil where there is none.
+// get returns the value of a key, nil if there is none.
 func (d *dict) get(key string) any {
 	for i := 0; i+1 < len(d.items); i += 2 {
 		if d.items[i] == any(key) {
@@ -65,8 +64,8 @@ func (d *dict) get(key string) any {
 	return nil
 }
 
-// functionOf is a function by its entry in the timings. Its total is the sum of its
-// lines, saturated; lines come in the order of their numbers.
+// functionOf returns a function from its entry in the timings. Its total is the
+// saturated sum of its lines, which are sorted by number.
 func functionOf(key, value any, unit float64) (*Function, error) {
 	k, ok := key.(tuple)
 	l, ok2 := value.(*list)
@@ -92,7 +91,8 @@ func functionOf(key, value any, unit float64) (*Function, error) {
 	return f, nil
 }
 
-// lineOf is a line by its (number, hits, time), the time in units of so many seconds.
+// lineOf returns a line from its (number, hits, time), where time is in units of unit
+// seconds.
 func lineOf(item any, unit float64) (l Line, err error) {
 	t, ok := item.(tuple)
 	if !ok || len(t) != 3 {

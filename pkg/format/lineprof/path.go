@@ -2,17 +2,17 @@ package lineprof
 
 import "strings"
 
-// roots are directories after which, with their own name kept, nothing of a path is
-// private: packages that anyone can have.
+// roots are directories of public packages: from their name on, a path holds nothing
+// private.
 var roots = map[string]bool{
 	"tensorrt_llm": true, "vllm": true, "sglang": true, "torch": true, "transformers": true,
 	"flashinfer": true, "flash_attn": true, "triton": true, "xformers": true, "deepspeed": true,
 	"megatron": true, "accelerate": true, "diffusers": true, "lightning": true, "numpy": true,
 }
 
-// Reduce leaves of a path what names no person and no place: the part after
-// site-packages or dist-packages, else from the last directory that is a known
-// package's, else the base name. Names in angle brackets stay.
+// Reduce returns the part of a path that names no person and no machine: the part after
+// site-packages or dist-packages, else from the last directory of a known package on,
+// else the base name. Names in angle brackets are kept.
 func Reduce(path string) string {
 	if strings.HasPrefix(path, "<") {
 		return path
@@ -27,7 +27,7 @@ func Reduce(path string) string {
 			from = i + 1
 			break
 		}
-		// A home directory may be named as a package is.
+		// A home directory may have the name of a package.
 		if roots[parts[i]] && from == len(parts)-1 && (i == 0 || !homes[parts[i-1]]) {
 			from = i
 		}
@@ -35,8 +35,8 @@ func Reduce(path string) string {
 	return strings.Join(parts[from:], "/")
 }
 
-// homes are directories of which every entry is a person's.
+// homes are directories whose entries are people's names.
 var homes = map[string]bool{"home": true, "Users": true, "users": true}
 
-// base is the last part of a path of either kind.
+// base returns the last part of a Unix or Windows path.
 func base(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

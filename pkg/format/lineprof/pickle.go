@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Limits of the machine. A file of 100,000 profiled lines holds 0.4 million values.
+// Limits of the machine. A file of 100,000 profiled lines has 0.4 million values.
 const (
 	maxPickle = 64 << 20 // bytes of a file
-	maxValues = 6 << 20  // values made by one file
-	maxMarks  = 1000     // marks open at once: depth of containers under construction
+	maxValues = 6 << 20  // values that one file makes
+	maxMarks  = 1000     // open marks: nesting of containers under construction
 )
 
 // Values of the machine are nil, int64, float64, string, *list, *dict, tuple, mark,
@@ -22,13 +22,13 @@ type (
 	list   struct{ items []any }
 	dict   struct{ items []any } // key, value, key, value, …
 	mark   struct{}
-	class  struct{} // LineStats, the one that there can be
+	class  struct{} // LineStats, the only possible class
 	record struct{ state any }
 )
 
-// machine runs the opcodes of a pickle that build plain values. It has none that call
-// anything: what is not in opcodes ends it. An opcode that cannot go on panics with an
-// unreadable, which unpickle returns as its error.
+// machine runs the opcodes of a pickle that build plain values. It cannot call
+// anything: an opcode that is not in opcodes ends it. An opcode that cannot go on
+// panics with unreadable, which unpickle returns as its error.
 type machine struct {
 	in     []byte
 	at     int
@@ -38,7 +38,7 @@ type machine struct {
 	values int
 }
 
-// unpickle reads the one value of a pickle.
+// unpickle returns the one value of a pickle.
 func unpickle(in []byte) (v any, err error) {
 	defer func() {
 		switch why := recover().(type) {
@@ -76,7 +76,7 @@ type unreadable struct{ error }
 // fail ends the machine.
 func fail(format string, args ...any) { panic(unreadable{fmt.Errorf(format, args...)}) }
 
-// must ends the machine where what opcodes rely on does not hold.
+// must ends the machine unless a condition holds.
 func must(holds bool, err error) {
 	if !holds {
 		panic(unreadable{err})
@@ -88,10 +88,10 @@ var (
 	errShape = errors.New("the pickle does not fit together")
 )
 
-// opcodes are those that files of line_profiler have, by any protocol. Their names are
-// those of Python's pickletools.
+// opcodes are those that line_profiler's files use, of any protocol, with their names
+// in Python's pickletools.
 var opcodes = map[byte]func(*machine){
-	0x80: skip(1), 0x95: skip(8), // PROTO, FRAME: the rest tells as much
+	0x80: skip(1), 0x95: skip(8), // PROTO, FRAME: redundant
 	'N': constant(nil), 0x88: constant(int64(1)), 0x89: constant(int64(0)), // NONE, NEWTRUE, NEWFALSE
 	'K': integer(1, false), 'M': integer(2, false), 'J': integer(4, true), // BININT1, BININT2, BININT
 	0x8a: (*machine).long, 'G': (*machine).float, // LONG1, BINFLOAT
@@ -104,16 +104,16 @@ var opcodes = map[byte]func(*machine){
 	'c': (*machine).global, 0x93: (*machine).stackGlobal, 0x81: (*machine).newObject, 'b': (*machine).build, // GLOBAL, STACK_GLOBAL, NEWOBJ, BUILD
 }
 
-// bytes returns the next n bytes of the file, which stay the file's.
+// bytes returns the next n bytes of the file, without a copy.
 func (m *machine) bytes(n int) []byte {
 	must(n <= len(m.in)-m.at, errCut)
 	m.at += n
 	return m.in[m.at-n : m.at]
 }
 
-// littleEndian is the number that up to 8 bytes are.
+// littleEndian decodes an integer of up to 8 bytes.
 func littleEndian(b []byte, signed bool) int64 {
-	var wide [8]byte // its last bytes, where the sign of an int64 is
+	var wide [8]byte // b at the end, where the sign of an int64 is
 	copy(wide[8-len(b):], b)
 	u, unused := binary.LittleEndian.Uint64(wide[:]), 64-8*len(b)
 	if signed {
@@ -122,31 +122,31 @@ func littleEndian(b []byte, signed bool) int64 {
 	return int64(u >> unused)
 }
 
-// length reads a number of n bytes that says how many bytes, or which value, comes. What
-// does not fit 31 bits is more than any file that is read has left.
+// length reads an n-byte number that is a length or an index. One that does not fit
+// into 31 bits exceeds the rest of any file that is read.
 func (m *machine) length(n int) int {
 	v := littleEndian(m.bytes(n), false)
 	must(v >= 0 && v <= math.MaxInt32, errCut)
 	return int(v)
 }
 
-// push puts a value on the stack.
+// push pushes a value.
 func (m *machine) push(v any) {
 	m.values++
 	m.stack = append(m.stack, v)
 }
 
-// top is the value on the stack that was pushed last, which is not taken off it.
+// top returns the top of the stack without popping it.
 func (m *machine) top() any {
 	must(len(m.stack) > 0, errShape)
 	return m.stack[len(m.stack)-1]
 }
 
-// above, in place of a number, stands for the values above the last mark.
+// above, instead of a number, stands for the values above the last mark.
 const above = -1
 
-// pop takes n values off the stack, or those above the last mark and the mark. They are
-// valid until the next push.
+// pop pops n values, or those above the last mark and the mark itself. They are valid
+// until the next push.
 func (m *machine) pop(n int) []any {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		_, is := m.stack[i].(mark)
@@ -165,10 +165,10 @@ func (m *machine) pop(n int) []any {
 	panic(unreadable{errShape})
 }
 
-// skip leaves out n bytes.
+// skip skips n bytes.
 func skip(n int) func(*machine) { return func(m *machine) { m.bytes(n) } }
 
-// constant pushes a value that is the opcode's own.
+// constant pushes a constant.
 func constant(v any) func(*machine) { return func(m *machine) { m.push(v) } }
 
 // integer pushes an integer of n bytes.
@@ -176,7 +176,8 @@ func integer(n int, signed bool) func(*machine) {
 	return func(m *machine) { m.push(littleEndian(m.bytes(n), signed)) }
 }
 
-// long pushes an integer after its length, of up to 8 bytes, which hold 292 years in ns.
+// long pushes an integer preceded by its length, of up to 8 bytes, which hold 292 years
+// in ns.
 func (m *machine) long() {
 	n := m.length(1)
 	if n > 8 {
@@ -185,12 +186,12 @@ func (m *machine) long() {
 	m.push(littleEndian(m.bytes(n), true))
 }
 
-// float pushes a number, the one thing that pickles hold with the highest byte first.
+// float pushes a floating point number, the only big-endian value of pickles.
 func (m *machine) float() {
 	m.push(math.Float64frombits(binary.BigEndian.Uint64(m.bytes(8))))
 }
 
-// text pushes a string after its length of n bytes.
+// text pushes a string preceded by its length of n bytes.
 func text(n int) func(*machine) {
 	return func(m *machine) { m.push(string(m.bytes(m.length(n)))) }
 }
@@ -226,8 +227,8 @@ func extend(n int, pairs bool) func(*machine) {
 	}
 }
 
-// store keeps the value on top in the memo, by the number in the next n bytes; with none
-// it is the next number.
+// store stores the top value in the memo, under the number in the next n bytes, or
+// under the next free number if n is 0.
 func store(n int) func(*machine) {
 	return func(m *machine) {
 		number := len(m.memo)
@@ -250,7 +251,7 @@ func fetch(n int) func(*machine) {
 	}
 }
 
-// global pushes the class that two lines name.
+// global pushes the class named by two lines.
 func (m *machine) global() {
 	lines := strings.SplitN(string(m.in[m.at:min(len(m.in), m.at+1000)]), "\n", 3)
 	must(len(lines) == 3, errCut)
@@ -258,7 +259,7 @@ func (m *machine) global() {
 	m.class(lines[0], lines[1])
 }
 
-// stackGlobal pushes the class that two strings name.
+// stackGlobal pushes the class named by two strings.
 func (m *machine) stackGlobal() {
 	names := m.pop(2)
 	module, ok := names[0].(string)
@@ -267,7 +268,7 @@ func (m *machine) stackGlobal() {
 	m.class(module, name)
 }
 
-// class pushes the one class that there can be.
+// class pushes LineStats, the only class allowed.
 func (m *machine) class(module, name string) {
 	if name != "LineStats" || !strings.HasSuffix(module, "line_profiler") {
 		fail("it names %.40q of %.40q, where a line_profiler file has its LineStats only", name, module)
@@ -284,7 +285,7 @@ func (m *machine) newObject() {
 	m.push(&record{})
 }
 
-// build gives a record its state, once.
+// build sets the state of a record, once.
 func (m *machine) build() {
 	v := m.pop(2)
 	r, is := v[0].(*record)

@@ -1,35 +1,35 @@
 package lineprof
 
-// Format names what an input was recognised as.
+// Format is the recognised format of an input.
 type Format string
 
 const (
-	Text      Format = "line_profiler"  // the tables that line_profiler prints
-	Pickle    Format = "lprof"          // its pickled LineStats
-	Timer     Format = "function_timer" // TensorRT-LLM's table for compiled functions, alone
-	Collapsed Format = "collapsed"      // stacks, frames joined by ";", and a number of samples
+	Text      Format = "line_profiler"  // tables printed by line_profiler
+	Pickle    Format = "lprof"          // line_profiler's pickled LineStats
+	Timer     Format = "function_timer" // TensorRT-LLM's table of compiled functions, without line_profiler's
+	Collapsed Format = "collapsed"      // stacks with frames joined by ";", and a number of samples
 	Speed     Format = "speedscope"     // speedscope's JSON
 )
 
-// A Profile is what one input held. Nothing in it refers to the input's bytes.
+// A Profile is the content of one input. It shares no memory with the input.
 type Profile struct {
 	Name   string // base name of the input, "" for standard input
-	Format Format // by its content
+	Format Format // as recognised by content
 
-	// Unit is what a Time of 1 stands for, in seconds: of the last run where runs
-	// differ, 0 where the input has no times in units.
+	// Unit is the input's unit of time, in seconds: that of the last run if runs
+	// differ, 0 if the input has no unit.
 	Unit         float64
-	UnitInferred bool // no line said so: Unit is from the shares and totals
+	UnitInferred bool // Unit is not stated but inferred from shares and totals
 
-	// Functions are in the order of the input. A profile that was taken, but in
-	// which nothing ran, has functions of no time or none: that is no error.
+	// Functions are in input order. In a profile in which nothing ran, they have no
+	// time or are missing; that is no error.
 	Functions []*Function
-	Runs      int      // runs that the input holds one after another, at least 1
-	Warnings  []string // what was inferred, left out, or cannot be trusted
+	Runs      int      // consecutive runs in the input, at least 1
+	Warnings  []string // what was inferred, left out or cannot be trusted
 }
 
-// Total is the sum of the functions' times in ns. Functions that call each other
-// count twice in it.
+// Total returns the sum of the functions' times in ns, saturated. Functions that call
+// each other count twice.
 func (p *Profile) Total() int64 {
 	var sum int64
 	for _, f := range p.Functions {
@@ -40,31 +40,31 @@ func (p *Profile) Total() int64 {
 
 // A Function is one profiled function of one run.
 type Function struct {
-	// Name is the function's own name ("forward") or, as line_profiler 5 on Python
-	// 3.11 and later writes it, the qualified one ("Attention.forward"). It is ""
-	// where the table lost it, as those whose file was not found do.
+	// Name is the function's own name ("forward") or, from line_profiler 5 on Python
+	// 3.11 and later, the qualified one ("Attention.forward"). It is "" if the table
+	// lost it, as when the source file was not found.
 	Name string
-	File string // reduced path: from the package's root, or the base name; "" not known
-	Line int    // first line in File, 0 not known
-	Run  int    // which of the input's runs, from 0
+	File string // reduced path: from the package's root, or the base name; "" if unknown
+	Line int    // first line in File, 0 if unknown
+	Run  int    // run of the input, from 0
 
-	Ns     int64 // total time in ns, callees included
-	SelfNs int64 // time in the function's own frames, of stacks; -1 not known
-	Calls  int64 // calls, of function totals; -1 not known: see Entries
+	Ns     int64 // total time in ns, including callees
+	SelfNs int64 // time in its own frames in ns, for stacks; -1 if unknown
+	Calls  int64 // number of calls, for function totals; -1 if unknown: see Entries
 
-	// Lines are the function's lines in order, those that never ran included. A
-	// function known by its total alone has none.
+	// Lines are the function's lines in order, including those that never ran; nil if
+	// only the total is known.
 	Lines []Line
 
-	// Callers are the functions of which samples have this one right below, for
-	// stacks; nil for everything else.
+	// Callers are the functions that directly call this one in some sample, for stacks;
+	// nil otherwise.
 	Callers []*Function
 
-	path string // as it was written, to find the source; never to be printed
+	path string // as in the input, to find the source; must never be printed
 }
 
-// Entries is how often the function was entered: its calls, or the hits of the first
-// line that ran. It is 0 where it never was, or where nothing says.
+// Entries returns how often the function was entered: its calls, or the hits of the
+// first line that ran. It is 0 if it never was, or if that is unknown.
 func (f *Function) Entries() int64 {
 	if f.Calls >= 0 {
 		return f.Calls
@@ -77,28 +77,28 @@ func (f *Function) Entries() int64 {
 	return 0
 }
 
-// Exactness says how a line's time was come by.
+// Exactness is how accurate a line's time is.
 type Exactness uint8
 
 const (
-	NoTime    Exactness = iota // the line never ran, or nothing was recorded: Ns is 0 and means nothing
-	Exact                      // whole units
-	Rounded                    // a printed number: right to half its last digit
-	FromShare                  // the printed share of the function's total: right to 0.05 % of that
+	NoTime    Exactness = iota // the line never ran, or no time was recorded: Ns is 0 and meaningless
+	Exact                      // in whole units
+	Rounded                    // a printed number: accurate to half its last digit
+	FromShare                  // from the printed share of the function's total: accurate to 0.05 % of that
 )
 
 // A Line is one line of a function.
 type Line struct {
 	Number int       // in its file, from 1
-	Hits   int64     // executions, 0 where it never ran; see Time
-	Ns     int64     // time in ns, what the line calls included
-	Time   Exactness // how Ns was come by
-	Source string    // as written, indented, without the line's end; "" not known
+	Hits   int64     // executions, 0 if it never ran
+	Ns     int64     // time in ns, including what the line calls
+	Time   Exactness // accuracy of Ns
+	Source string    // as written, indented, without line end; "" if unknown
 }
 
-// most is the largest time, in ns 73 years, and the largest number of hits or calls that
-// there is: float64 holds it, and the sum of two is no overflow.
+// most is the largest time (in ns, 73 years) and the largest number of hits or calls.
+// float64 represents it exactly, and the sum of two does not overflow.
 const most = 1 << 61
 
-// Add adds two times or counts of a profile, and stays at the largest that there is.
+// Add returns the sum of two times or counts, saturated at most.
 func Add(a, b int64) int64 { return min(a+b, most) }

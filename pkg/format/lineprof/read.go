@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// Error is input that cannot be read, and what to do about it.
+// Error is the error of an input that cannot be read, with advice.
 type Error struct {
 	Name string // the input's base name, "" for standard input
 	Msg  string // lower case, no full stop, no name
-	Hint string // what to do next
+	Hint string // advice
 }
 
-// Error is the message with the input's name ahead of it.
+// Error returns the message, preceded by the input's name.
 func (e *Error) Error() string {
 	if e.Name == "" {
 		return e.Msg
@@ -23,8 +23,8 @@ func (e *Error) Error() string {
 	return e.Name + ": " + e.Msg
 }
 
-// maxLine is how much of a line is read; the rest is left out. Lines longer than the
-// buffer are rare, and copied.
+// maxLine is how many bytes of a line are kept. Lines longer than the buffer are rare,
+// and are copied.
 const (
 	maxLine    = 1 << 20
 	maxEndless = 256 << 20
@@ -33,9 +33,9 @@ const (
 
 const formatsHint = "give what line_profiler printed, a .lprof file, collapsed stacks or speedscope JSON; a trace is for verdict and gaps"
 
-// Read reads one profile of any format, which its content tells. Name may be a path: its base
-// is kept. The error is an [*Error] where the input is at fault, and r's own
-// where reading failed. A profile without functions is no error: nothing was profiled.
+// Read reads a profile of any format, recognised by its content. name may be a path, of
+// which the base is kept. The error is an [*Error] if the input is at fault, and r's
+// own if reading failed. A profile without functions is no error: nothing was profiled.
 func Read(name string, r io.Reader) (*Profile, error) {
 	name = filepath.Base(filepath.ToSlash(name))
 	if name == "." || name == "-" {
@@ -60,7 +60,7 @@ func Read(name string, r io.Reader) (*Profile, error) {
 		return nil, &Error{Name: name, Msg: "text in UTF-16", Hint: "save it as UTF-8"}
 	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return nil, &Error{Name: name, Msg: "compressed by gzip", Hint: "give it decompressed: gzip -dc FILE | hotspots"}
-	case len(head) > 1 && (head[0] == '{' || head[0] == 0xfb) && bytes.IndexByte([]byte{'(', ')', 0xa8, 0xa9}, head[1]) >= 0: // a marshalled dict with tuples for keys
+	case len(head) > 1 && (head[0] == '{' || head[0] == 0xfb) && bytes.IndexByte([]byte{'(', ')', 0xa8, 0xa9}, head[1]) >= 0: // a marshalled dict with tuples as keys
 		return nil, &Error{Name: name, Msg: "what cProfile writes has functions and no stacks", Hint: "profile with line_profiler, or with py-spy for stacks"}
 	case len(text) > 0 && text[0] == '{':
 		return readSpeedscope(name, in)
@@ -70,7 +70,7 @@ func Read(name string, r io.Reader) (*Profile, error) {
 
 var errEndless = errors.New("a line of more than 256 MiB, so no text")
 
-// readText reads tables, or stacks where no line belongs to a table.
+// readText reads tables, or stacks if no line belongs to a table.
 func readText(name string, in *bufio.Reader) (*Profile, error) {
 	t := &textReader{profile: &Profile{Name: name, Format: Text}, ahead: preamble{total: -1}, run: map[identity]bool{}}
 	s := &stackReader{stacks: newStacks(name, Collapsed)}
@@ -102,9 +102,9 @@ func readText(name string, in *bufio.Reader) (*Profile, error) {
 }
 
 // readLine returns the next line without its end, valid until the next call, and
-// whether it had none; nil after the last. Of a line longer than maxLine it returns the
-// beginning. One longer than maxEndless is errEndless: a device
-// that never ends, a hole in a file, what is no text.
+// whether the end was missing. It returns nil after the last line, and only the first
+// maxLine bytes of a longer one. A line longer than maxEndless is errEndless: the input
+// is an endless device, a file with holes, or not text.
 func readLine(in *bufio.Reader) (line []byte, last bool, err error) {
 	line, err = in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

@@ -8,26 +8,27 @@ import (
 
 // number is a printed number.
 type number struct {
-	value      float64 // without its sign
-	point      bool    // it has decimals
-	scientific bool    // it is printed with an exponent
+	value      float64 // absolute value
+	point      bool    // printed with decimals
+	scientific bool    // printed with an exponent
 	negative   bool
 }
 
 // row is one line of a table.
 type row struct {
 	number int
-	ran    bool // it has figures
+	ran    bool // has figures
 	hits   number
 	time   number
 	perHit number
-	share  float64 // 0 to 100; -1 where the column is blank
+	share  float64 // 0 to 100; -1 if the column is blank
 	source []byte
 }
 
-// columns is where a table's header has its fields, in bytes from the line's start.
+// columns holds the positions of fields in a table's header, in bytes from the start of
+// the line.
 type columns struct {
-	prefix   []byte // what stands before every line of it, without blanks after it
+	prefix   []byte // what precedes every line, without trailing blanks
 	lineEnd  int    // end of "Line #"
 	contents int    // start of "Line Contents"
 }
@@ -36,7 +37,7 @@ var headings = [][]byte{
 	[]byte("Line #"), []byte("Hits"), []byte("Time"), []byte("Per Hit"), []byte("% Time"), []byte("Line Contents"),
 }
 
-// parseHeader reads the header of a table.
+// parseHeader parses the header of a table.
 func parseHeader(line []byte) (c columns, ok bool) {
 	at := bytes.Index(line, headings[0])
 	if at < 0 {
@@ -55,8 +56,8 @@ func parseHeader(line []byte) (c columns, ok bool) {
 	return c, len(bytes.TrimSpace(line[end:])) == 0
 }
 
-// parse reads one row. A row is a number, then nothing up to the contents' column, or
-// four or five fields and the source.
+// parse parses a row: a number, then either blanks up to the contents' column, or four
+// or five fields and the source.
 func (c *columns) parse(line []byte) (r row, ok bool) {
 	i := 0
 	if len(c.prefix) > 0 {
@@ -89,8 +90,8 @@ func (c *columns) parse(line []byte) (r row, ok bool) {
 	return r, r.parseShare(line, i)
 }
 
-// parseShare reads the fifth field, eight wide and blank where the function took no
-// time, and the source.
+// parseShare parses the fifth field, which is eight wide and blank if the function took
+// no time, and the source.
 func (r *row) parseShare(line []byte, i int) bool {
 	const width = 1 + 8
 	r.share = -1
@@ -111,8 +112,8 @@ func (r *row) parseShare(line []byte, i int) bool {
 	return true
 }
 
-// whole is whether an unterminated last line can be trusted to have all its digits:
-// it goes on after its last field, or that one has its decimal.
+// complete reports whether an unterminated last line has all its digits: it goes on
+// after its last field, or that field has its decimal.
 func (r *row) complete(line []byte) bool {
 	if len(r.source) > 0 || !r.ran {
 		return len(r.source) > 0
@@ -121,8 +122,8 @@ func (r *row) complete(line []byte) bool {
 	return r.share >= 0 && n > 1 && line[n-2] == '.'
 }
 
-// sameShape is whether a line may have the prefix with other digits in it, as time
-// stamps of log lines are.
+// sameShape reports whether a line has the prefix except for other digits, such as time
+// stamps of log lines.
 func (c *columns) sameShape(line []byte) bool {
 	digits := false
 	for i, p := range c.prefix {
@@ -134,8 +135,8 @@ func (c *columns) sameShape(line []byte) bool {
 	return digits
 }
 
-// parseNumber reads a number that ends at a blank or the line's end. One that is too
-// large for a float64 is infinite.
+// parseNumber parses a number that ends at a blank or the line's end. One too large for
+// a float64 becomes infinite.
 func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 	if i < len(line) && line[i] == '-' {
 		n.negative = true
@@ -144,7 +145,7 @@ func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 	for end = i; end < len(line) && line[end] != ' ' && line[end] != '\t'; end++ {
 		switch c := line[end]; {
 		case isDigit(c):
-		case end == i: // no digit, as of inf
+		case end == i: // no digit, such as inf
 			return n, end, false
 		case c == '.':
 			n.point = true
@@ -159,11 +160,11 @@ func parseNumber(line []byte, i int) (n number, end int, ok bool) {
 	return n, end, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// isDigit reports whether a byte is an ASCII digit: what is less wraps around.
+// isDigit reports whether a byte is an ASCII digit; smaller bytes wrap around.
 func isDigit(b byte) bool { return b-'0' <= 9 }
 
-// skipBlanks returns the place of the first byte from i on that is no blank, the line's
-// length without one.
+// skipBlanks returns the index of the first byte from i on that is not blank, the
+// line's length if there is none.
 func skipBlanks(line []byte, i int) int {
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
 		i++
@@ -171,7 +172,7 @@ func skipBlanks(line []byte, i int) int {
 	return i
 }
 
-// blank is whether line has nothing but blanks from i to end, or stops before.
+// blank reports whether bytes i to end are blank, or missing.
 func blank(line []byte, i, end int) bool {
 	for ; i < end && i < len(line); i++ {
 		if line[i] != ' ' {
@@ -181,7 +182,7 @@ func blank(line []byte, i, end int) bool {
 	return true
 }
 
-// tail is the line from i, without the blanks at its end.
+// tail returns the line from i on, without trailing blanks.
 func tail(line []byte, i int) []byte {
 	if i >= len(line) {
 		return nil

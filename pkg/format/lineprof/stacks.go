@@ -14,15 +14,15 @@ import (
 type stacks struct {
 	profile *Profile
 	byKey   map[frameKey]*Function
-	byFrame map[string]*Function // collapsed frames as written
+	byFrame map[string]*Function // by collapsed frame as written
 	callers map[[2]*Function]bool
-	stack   int               // stacks added
+	stack   int               // number of stacks added
 	last    map[*Function]int // the last stack that a function was on
 }
 
 type frameKey struct{ name, path string }
 
-// newStacks returns a profile of no stacks.
+// newStacks returns a profile without stacks.
 func newStacks(name string, format Format) stacks {
 	return stacks{
 		profile: &Profile{Name: name, Format: format, Runs: 1},
@@ -30,7 +30,7 @@ func newStacks(name string, format Format) stacks {
 	}
 }
 
-// function returns the function of a frame. Frames of one function at different lines are one.
+// function returns the function of a frame, whatever its line.
 func (s *stacks) function(name, path string) *Function {
 	name = publicName(name)
 	k := frameKey{name, path}
@@ -43,7 +43,7 @@ func (s *stacks) function(name, path string) *Function {
 	return f
 }
 
-// publicName leaves of a frame's name what says nothing of a machine: frames of processes
+// publicName removes from a frame's name what reveals the machine: frames of processes
 // have their command line, native ones the path of a library.
 func publicName(name string) string {
 	for _, kind := range []string{"process ", "thread "} {
@@ -57,22 +57,21 @@ func publicName(name string) string {
 	return absolute.ReplaceAllStringFunc(name, func(path string) string { return path[:1] + Reduce(path[1:]) })
 }
 
-// absolute is a path from the root of a machine within a name, and what stands before it.
+// absolute matches an absolute path within a name, and the character before it.
 var absolute = regexp.MustCompile(`[\s(\["'=@](?:[A-Za-z]:|~)?[/\\][^\s()"'<>,]*[/\\][^\s()"'<>,]+`)
 
-// maxDepth is how deep stacks may be. Python stops at 1,000 unless told otherwise.
+// maxDepth is the most frames of a stack. Python's default limit is 1,000.
 const maxDepth = 10_000
 
-// addStack adds time to the functions of a stack, once to one that is on it twice.
-// frames are from the root to the leaf; ns goes to each function on the stack, and to the
-// leaf's own time, too. Sums end at the largest number that there is.
+// addStack adds ns to each function of a stack, once even if it occurs twice, and to
+// the leaf's own time. frames are ordered from root to leaf. Sums saturate.
 func (s *stacks) addStack(frames []*Function, ns int64) {
 	if len(frames) == 0 || ns == 0 {
 		return
 	}
 	s.stack++
 	for i, f := range frames {
-		if i > 0 && f != frames[i-1] { // what calls itself has no caller by that
+		if i > 0 && f != frames[i-1] { // a recursive call makes no caller
 			if pair := [2]*Function{frames[i-1], f}; !s.callers[pair] {
 				s.callers[pair] = true
 				f.Callers = append(f.Callers, frames[i-1])
@@ -87,16 +86,16 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	leaf.SelfNs = Add(leaf.SelfNs, ns)
 }
 
-// stackReader follows the lines of a text that may be collapsed stacks.
+// stackReader reads the lines of a text that may be collapsed stacks.
 type stackReader struct {
 	stacks
-	nested bool // a stack of more than one frame was seen
+	nested bool // some stack had more than one frame
 	frames []*Function
 }
 
-// add reads one line, and is false where no stack is in it.
-// A stack is frames joined by ";" and a number after the last blank. Lines of a log may end
-// in numbers, too, which is why finish wants one stack with several frames.
+// add reads one line and returns false if it is not a stack: frames joined by ";", and
+// a number after the last blank. Lines of logs may end in numbers, too, so finish
+// requires one stack with several frames.
 func (s *stackReader) add(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] == '#' {
@@ -131,7 +130,7 @@ func (s *stackReader) add(line []byte) bool {
 
 var frameForm = regexp.MustCompile(`^(.*?) \((.*?)(?::[0-9]+)?\)$`)
 
-// parseFrame divides a frame as py-spy writes it, "name (path:line)".
+// parseFrame splits a frame written by py-spy, "name (path:line)".
 func parseFrame(frame string) (name, path string) {
 	if m := frameForm.FindStringSubmatch(frame); m != nil {
 		return m[1], m[2]
@@ -139,7 +138,7 @@ func parseFrame(frame string) (name, path string) {
 	return strings.TrimSpace(frame), ""
 }
 
-// finish returns the profile, nil where the lines were not certainly stacks.
+// finish returns the profile, nil if the lines were not certainly stacks.
 func (s *stackReader) finish() *Profile {
 	if !s.nested {
 		return nil
@@ -149,15 +148,14 @@ func (s *stackReader) finish() *Profile {
 	return s.profile
 }
 
-// maxSpeedscope is how large a speedscope file may be.
+// maxSpeedscope is the largest size of a speedscope file, in bytes.
 const maxSpeedscope = 1 << 30
 
 const speedscopeHint = "write it again (py-spy record --format speedscope)"
 
-// readSpeedscope reads speedscope's file format: shared frames, and profiles of
-// samples with weights.
-// Profiles of all threads are added up. The limit is on the file: its frames and samples
-// take a few times as much memory.
+// readSpeedscope reads speedscope's file format: shared frames, and profiles of samples
+// with weights. Profiles of all threads are added up. In memory, frames and samples
+// take a few times the size of the file.
 func readSpeedscope(name string, in io.Reader) (*Profile, error) {
 	s := newStacks(name, Speed)
 	var file struct {
@@ -177,7 +175,7 @@ func readSpeedscope(name string, in io.Reader) (*Profile, error) {
 	}
 	frames := make([]*Function, len(file.Shared.Frames))
 	for i, f := range file.Shared.Frames {
-		if name, path := parseFrame(f.Name); f.File == "" && strings.ContainsAny(path, `/\.`) { // made of collapsed stacks
+		if name, path := parseFrame(f.Name); f.File == "" && strings.ContainsAny(path, `/\.`) { // converted from collapsed stacks
 			f.Name, f.File = name, path
 		}
 		frames[i] = s.function(f.Name, f.File)
@@ -196,14 +194,13 @@ type speedscopeProfile struct {
 	Weights    []float64
 }
 
-// speedscopeUnits are seconds a unit of weight.
+// speedscopeUnits maps units of weights to seconds.
 var speedscopeUnits = map[string]float64{
 	"seconds": 1, "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9, "none": sampleNs / 1e9, "": sampleNs / 1e9,
 }
 
-// addTo adds a profile's stacks, and returns what is wrong with it.
-// wrong is "" where nothing is. Weights that are negative or infinite are left out, as
-// are those without frames.
+// addTo adds the stacks of a profile and returns what is wrong with it, "" if nothing
+// is. Negative or infinite weights and samples without frames are ignored.
 func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) {
 	unit, known := speedscopeUnits[p.Unit]
 	if !known {

@@ -10,37 +10,37 @@ import (
 	"strings"
 )
 
-// textReader follows the lines of a text that may hold tables of line_profiler.
+// textReader reads the lines of a text that may contain line_profiler's tables.
 type textReader struct {
 	profile *Profile
-	found   bool // any line of a profiler's
+	found   bool // some line was a profiler's
 	timers  int  // functions of TensorRT-LLM's timer table
 	line    int  // of the input, from 1
 
-	unit  float64           // of the last "Timer unit", 0 none yet
-	ahead preamble          // lines read ahead of a table
-	table *table            // the one under way, nil none
+	unit  float64           // of the last "Timer unit", 0 if there was none
+	ahead preamble          // lines before the next table
+	table *table            // the current one, nil if none
 	spare table             // the last one, for its memory
-	timer bool              // TensorRT-LLM's table of functions is under way
-	run   map[identity]bool // the functions of the current run
+	timer bool              // within TensorRT-LLM's table of functions
+	run   map[identity]bool // functions of the current run
 	sums  []summary         // lines of summaries
 
-	cut, contradicting, negative, huge, many int // rows; see warnAll
+	cut, contradicting, negative, huge, many int // counts of rows; see warnAll
 	firstContradicting                       int // line of the input
-	short                                    int // tables of which a sixth of the time is missing
+	short                                    int // tables that lack more than a sixth of their time
 	firstShort                               string
 	inferred                                 []float64
 }
 
-// preamble is what stands ahead of a table, in any order.
+// preamble is what precedes a table, in any order.
 type preamble struct {
-	total        float64 // seconds, -1 not seen
+	total        float64 // seconds, -1 if not seen
 	path, name   string
 	line         int
 	named, filed bool
 }
 
-// summary is a line of the summary at a text's end.
+// summary is a line of the summary at the end of a text.
 type summary struct {
 	seconds    float64
 	path, name string
@@ -48,20 +48,20 @@ type summary struct {
 	run        int
 }
 
-// table is one function's, while its rows are read.
+// table is the table of one function while its rows are read.
 type table struct {
 	columns
 	fn      *Function
-	total   float64 // seconds, -1 not known
+	total   float64 // seconds, -1 if unknown
 	last    int     // number of the last row
-	gap     bool    // a blank line followed it
+	gap     bool    // followed by a blank line
 	figures []row
 	source  []byte // of all rows
-	ends    []int  // in source, of each row
+	ends    []int  // in source, end of each row
 }
 
-// add reads one line without its end. Last says that the input stops in it: it is
-// not terminated.
+// add reads one line without its end. last says that the line is not terminated,
+// because the input ends there.
 func (t *textReader) add(line []byte, last bool) {
 	t.line++
 	if bytes.IndexByte(line, 0x1b) >= 0 {
@@ -79,11 +79,11 @@ func (t *textReader) add(line []byte, last bool) {
 	t.addOther(line, last)
 }
 
-// addRow reads a line as a row of the table under way.
-// It returns false for a line that ends the table: one that is no row, or whose number does
-// not go up. Blank lines do not end it, since source has such; but after one the table goes
-// on with the very next number only. The last line of an input that is not terminated may be
-// half a row, so it is counted as cut where its figures are not complete.
+// addRow reads a line as a row of the current table. It returns false for a line that
+// ends the table: not a row, or a row whose number is not greater. Blank lines do not
+// end it, as source has some; after one, only the very next number continues the table.
+// An unterminated last line may be half a row: it is counted as cut unless its figures
+// are complete.
 func (t *textReader) addRow(line []byte, last bool) bool {
 	b := t.table
 	if len(bytes.TrimSpace(line)) == 0 || len(b.prefix) > 0 && bytes.Equal(bytes.TrimSpace(line), b.prefix) {
@@ -105,7 +105,7 @@ func (t *textReader) addRow(line []byte, last bool) bool {
 	return true
 }
 
-// add keeps a row. Its source is copied, since the line is the reader's.
+// add stores a row. It copies the source, since the line belongs to the reader.
 func (b *table) add(r row) {
 	if len(b.figures) == 0 && b.fn.Line == 0 {
 		b.fn.Line = r.number
@@ -118,11 +118,11 @@ func (b *table) add(r row) {
 	b.fn.Lines = append(b.fn.Lines, l)
 	b.source = append(b.source, r.source...)
 	b.ends = append(b.ends, len(b.source))
-	r.source = nil // which is the line's
+	r.source = nil // shares the line's memory
 	b.figures = append(b.figures, r)
 }
 
-// isRule is whether a line only underlines the header.
+// isRule reports whether a line only underlines the header.
 func isRule(line, prefix []byte) bool {
 	return len(bytes.Trim(bytes.TrimPrefix(line, prefix), "=- \t")) == 0
 }
@@ -136,21 +136,20 @@ var (
 	linkMark    = regexp.MustCompile(`\[/?link[^\]]*\]`)
 )
 
-// addOther reads a line that is no row.
-// Lines are known by a phrase wherever it stands in them, since logs put times and names
-// ahead; what a phrase says is believed only where the rest of the line is as line_profiler
-// writes it. Anything else is a line of a log, and is passed over.
+// addOther reads a line that is not a row. It is recognised by a phrase anywhere in the
+// line, since logs put times and names before it. The phrase counts only if the rest of
+// the line is as line_profiler writes it. Any other line is ignored.
 func (t *textReader) addOther(line []byte, last bool) {
 	if c, ok := parseHeader(line); ok {
 		t.begin(c)
 		return
 	}
-	if last { // what it says may be half of it
+	if last { // it may be incomplete
 		t.cutLine(line)
 		return
 	}
 	switch {
-	case bytes.Contains(line, []byte("Timer unit:")): // which ends a table, and holds until the next one
+	case bytes.Contains(line, []byte("Timer unit:")): // ends a table, and is valid until the next one
 		if m := unitLine.FindSubmatch(line); m != nil {
 			if u, err := strconv.ParseFloat(string(m[1]), 64); err == nil && u > 0 && u <= 1e6 {
 				t.end()
@@ -196,7 +195,7 @@ func (t *textReader) cutLine(line []byte) {
 	}
 }
 
-// addFile reads a "File: " that stands at a line's start, but for comment marks.
+// addFile reads a "File: " at the beginning of a line, after comment marks if any.
 func (t *textReader) addFile(line []byte) {
 	before, after, _ := bytes.Cut(line, []byte("File: "))
 	if bytes.ContainsFunc(before, isWordRune) && !(t.ahead.total >= 0 || t.ahead.named || t.ahead.filed) {
@@ -206,7 +205,7 @@ func (t *textReader) addFile(line []byte) {
 	t.ahead.path, t.ahead.filed = strings.TrimSpace(string(after)), true
 }
 
-// isWordRune reports whether a rune is part of a word, and so no comment mark.
+// isWordRune reports whether a rune is part of a word, and thus not a comment mark.
 func isWordRune(r rune) bool { return r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'z' }
 
 // addSummary reads a line of the summary, which rich terminals print with links.
@@ -221,9 +220,9 @@ func (t *textReader) addSummary(line []byte) {
 	t.sums = append(t.sums, summary{seconds: s, path: string(m[2]), line: atoi(m[3]), name: clean(m[4]), run: t.profile.Runs})
 }
 
-// begin starts the table whose header was read.
-// What was read ahead of the table is the function's, and is used up by it: the next table
-// has a preamble of its own, or none. The memory of the last table serves this one.
+// begin starts the table whose header was read. It consumes the preamble, which
+// describes the function: the next table has its own, or none. It reuses the memory of
+// the last table.
 func (t *textReader) begin(c columns) {
 	t.end()
 	t.found, t.timer = true, false
@@ -235,9 +234,9 @@ func (t *textReader) begin(c columns) {
 	t.table = &table{columns: c, fn: fn, total: a.total, figures: old.figures[:0], source: old.source[:0], ends: old.ends[:0]}
 }
 
-// end closes the table under way.
-// Only now are times known: where the text says no unit it follows from the table's total
-// and shares. The strings of all lines are parts of one, which is made once.
+// end ends the current table. Only now are times known: without a stated unit, the unit
+// follows from the table's total and shares. The source strings of all lines share one
+// allocation.
 func (t *textReader) end() {
 	b := t.table
 	if b == nil {
@@ -262,10 +261,9 @@ func (t *textReader) end() {
 	t.spare = *b
 }
 
-// fill sets the times of a closed table.
-// unit is seconds, 0 for not known. A function's time is what "Total time" says, in ns, or
-// where nothing does the sum of its lines. Shares decide where the printed time was rounded
-// so far that it contradicts them (row.outvoted).
+// fill sets the times of a finished table. unit is in seconds, 0 if unknown. The
+// function's time is "Total time", or else the sum of its lines. Shares decide if the
+// printed time was rounded so far that it contradicts them (row.outvoted).
 func (t *textReader) fill(b *table, unit float64) {
 	scale := scaleOf(unit)
 	totalNs := max(0, b.total) * 1e9
@@ -297,7 +295,7 @@ func (t *textReader) fill(b *table, unit float64) {
 	}
 }
 
-// check counts a table of which much is missing.
+// check counts a table that lacks much of its time.
 func (t *textReader) check(b *table) {
 	shares, seen, ran := 0.0, false, false
 	for _, f := range b.figures {
@@ -314,9 +312,9 @@ func (t *textReader) check(b *table) {
 	}
 }
 
-// addFunction adds a function to the run; one that is in it already begins another.
-// A run is one print of the profiler, which prints a function once; engines may print more
-// than once. Which of the runs counts is not decided here.
+// addFunction adds a function to the current run. If the run has it already, it begins
+// another run: the profiler prints a function once per run, and engines may print
+// several times. Which run counts is decided elsewhere.
 func (t *textReader) addFunction(fn *Function) {
 	p := t.profile
 	p.Runs = cmp.Or(p.Runs, 1)
@@ -330,21 +328,21 @@ func (t *textReader) addFunction(fn *Function) {
 	p.Functions = append(p.Functions, fn)
 }
 
-// identity is what two functions of one run cannot share.
+// identity identifies a function within a run.
 type identity struct {
 	path string
 	line int
 	name string
 }
 
-// clean is a match without blanks around it.
+// clean returns a match without surrounding blanks.
 func clean(b []byte) string { return strings.TrimSpace(string(b)) }
 
-// atoi is a number that a pattern matched: at most 9 digits.
+// atoi returns a number that a pattern matched, of at most 9 digits.
 func atoi(b []byte) int {
 	n, _ := strconv.Atoi(string(b))
 	return n
 }
 
-// ansi is what colours a terminal, and links.
+// ansi matches terminal colours and links.
 var ansi = regexp.MustCompile(`\x1b(\[[0-9;?]*[A-Za-z]|\][^\x1b\x07]*(\x1b\\|\x07))`)

@@ -2,8 +2,8 @@ package lineprof
 
 import "math"
 
-// scaleOf is how many ns one unit is. Units are powers of ten in nearly all profiles,
-// and those are whole.
+// scaleOf returns a unit in ns. Units are powers of ten in nearly all profiles; the
+// result for those is whole.
 func scaleOf(unit float64) float64 {
 	scale := unit * 1e9
 	if whole := math.Round(scale); whole > 0 && math.Abs(scale-whole) < 1e-9*whole {
@@ -12,12 +12,12 @@ func scaleOf(unit float64) float64 {
 	return scale
 }
 
-// units are those that a missing one is taken for, in seconds.
+// units are the usual units, in seconds, for inferring a missing one.
 var units = []float64{1e-9, 1e-7, 1e-6, 1e-3, 1}
 
-// inferUnit is the unit in which the shares of the total are the times, 0 where
-// nothing says. Times printed in full decide where there are any. Whole tables
-// are not needed: rows that were cut off do not count on either side.
+// inferUnit returns the unit, in seconds, at which times agree with their shares of the
+// total; 0 if it is unknown. Times printed in full take precedence. Tables need not be
+// complete: rows that were cut off are missing on both sides.
 func inferUnit(figures []row, total float64) float64 {
 	for _, scientific := range []bool{false, true} {
 		times, shares := 0.0, 0.0
@@ -34,7 +34,7 @@ func inferUnit(figures []row, total float64) float64 {
 	return 0
 }
 
-// snap returns the usual unit that is near u, or else u.
+// snap returns the usual unit near u, or else u.
 func snap(u float64) float64 {
 	for _, usual := range units {
 		if u > usual/nearUnit && u < usual*nearUnit {
@@ -44,8 +44,8 @@ func snap(u float64) float64 {
 	return u
 }
 
-// toNs is a time in ns, 0 where it is negative, and the largest that there is where it is
-// more. Beyond 104 days it is right to 53 bits.
+// toNs returns a time in ns, 0 if it is negative, saturated at most. Beyond 104 days it
+// has 53 bits.
 func (n number) toNs(scale float64) int64 {
 	if n.negative {
 		return 0
@@ -53,14 +53,14 @@ func (n number) toNs(scale float64) int64 {
 	return roundNs(n.value * scale)
 }
 
-// roundNs is the nearest whole number of ns that there is.
+// roundNs rounds to ns, within 0 to most.
 func roundNs(ns float64) int64 {
 	return int64(math.Round(min(max(0, ns), most)))
 }
 
-// lineTime is a line's time: as printed, or where that has one digit or three the
-// share of the total, and where the unit is a large part of the total (seconds of a
-// function that took half of one).
+// lineTime returns a line's time in ns: as printed, or from the share of the total if
+// the printed time is too coarse. That is so for times in scientific notation, and if
+// the unit is a large part of the total.
 func (f *row) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 	switch {
 	case !f.ran:
@@ -77,8 +77,8 @@ func (f *row) lineTime(unit, scale, totalNs float64) (int64, Exactness) {
 	return f.time.toNs(scale), Rounded
 }
 
-// contradicts is whether the columns cannot be of one line: the time is neither hits ×
-// time per hit nor the share of the total. Of numbers in scientific notation there is
+// contradicts reports whether the columns cannot be of one line: the time is neither
+// hits × time per hit nor the share of the total. Numbers in scientific notation have
 // one digit.
 func (f *row) contradicts(scale, totalNs float64) bool {
 	if !f.ran || f.time.negative {
@@ -87,14 +87,15 @@ func (f *row) contradicts(scale, totalNs float64) bool {
 	return !f.agreesPerHit() || !f.agreesShare(f.time, 1, scale, totalNs)
 }
 
-// outvoted is whether the time is what does not fit: hits × time per hit is the share.
+// outvoted reports whether the time is what does not fit: hits × time per hit agrees
+// with the share.
 func (f *row) outvoted(scale, totalNs float64) bool {
 	return f.share > 0 && f.hits.value > 0 && totalNs > 0 && !f.agreesPerHit() &&
 		!f.agreesShare(f.time, 1, scale, totalNs) && f.agreesShare(f.perHit, f.hits.value, scale, totalNs)
 }
 
-// agreesPerHit is whether hits times the time per hit is the time, as far as the printed
-// digits tell: each of the two is right to half of its first decimal.
+// agreesPerHit reports whether hits × time per hit equals the time within the printed
+// precision, half of the first decimal of each.
 func (f *row) agreesPerHit() bool {
 	if f.hits.value <= 0 || f.time.scientific || f.perHit.scientific {
 		return true
@@ -102,7 +103,8 @@ func (f *row) agreesPerHit() bool {
 	return math.Abs(f.time.value-f.hits.value*f.perHit.value) <= halfDecimal*f.hits.value+halfDecimal+1e-6*f.time.value
 }
 
-// agreesShare is whether a number of units, times n, is the share of the total.
+// agreesShare reports whether a number of units, times n, agrees with the share of the
+// total.
 func (f *row) agreesShare(units number, n, scale, totalNs float64) bool {
 	if f.share < 0 || totalNs <= 0 || scale == 0 {
 		return true

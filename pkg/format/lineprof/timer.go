@@ -39,8 +39,8 @@ func (t *textReader) addTimer(line []byte) bool {
 	return true
 }
 
-// splitTarget divides module.Class.method and module::function, or module.function,
-// into a file and a name in it. A class begins with a capital.
+// splitTarget splits module.Class.method, module::function or module.function into a
+// module and a name in it. A class begins with a capital letter.
 func splitTarget(full string) (file, name string) {
 	module, name, ok := strings.Cut(full, "::")
 	if !ok {
