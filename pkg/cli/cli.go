@@ -54,54 +54,54 @@ import (
 
 // Command is a command: its manual and its body.
 type Command struct {
-	// Name is what it is called by.
+	// Name is what the command is called.
 	Name string
-	// Installed is the name that it is installed under where Name belongs to
-	// another program, otherwise empty.
+	// Installed is the name that it is installed under if Name belongs to another
+	// program, else "".
 	Installed string
 	// Summary is one sentence that begins in lower case, without a full stop.
 	Summary string
-	// Args names the arguments in the usage line, such as "[FILE...]".
+	// Args is the arguments in the usage line, such as "[FILE...]".
 	Args string
-	// Description is paragraphs of plain text with an empty line between two.
+	// Description is paragraphs of plain text, separated by empty lines.
 	Description string
 	// Status says what exit statuses other than 0 and 2 mean, as the rest of a
-	// sentence about these: "; with --exit-code 0 for NO, 1 for YES". Empty for none.
+	// sentence: "; with --exit-code 0 for NO, 1 for YES". "" if there are none.
 	Status string
-	// Examples are pipelines as people write them, a line each.
+	// Examples are realistic pipelines, one per line.
 	Examples []string
-	// Flags are those of the command, in the order of the manual.
+	// Flags are the command's own flags, in manual order.
 	Flags []Flag
-	// Foreign are flags of other programs that people give this one, without dashes, each
-	// with the advice what does the same here.
+	// Foreign are flags of other programs that users may try, without dashes, each with
+	// advice on what does the same here.
 	Foreign map[string]string
-	// Run does the work and returns the exit status, which is StatusTrouble
-	// where there is an error.
+	// Run does the work and returns the exit status, StatusTrouble if the error is not
+	// nil.
 	Run func(*Call) (int, error)
 }
 
-// Call is one call of a command. Its methods are for the goroutine that Run is
-// called in; Stderr may be written to from others.
+// Call is one call of a command. Its methods are for the goroutine that calls Run;
+// other goroutines may write to Stderr.
 type Call struct {
-	// Name is the command's, or the one that it is installed under where it was called by that.
+	// Name is the command's name, or its installed name if it was called by that.
 	Name string
-	// Context ends the programs that the call starts.
+	// Context is the context of the programs that the call starts.
 	Context context.Context
-	Stdin   io.Reader // read where no file is named, or "-" is
+	Stdin   io.Reader // read if no file is named, or "-" is
 	Stdout  io.Writer // the output, unless -o names a file
 	Stderr  io.Writer
-	// Files are the arguments that are no flags.
+	// Files are the arguments that are not flags.
 	Files []string
 	Flags
 
 	cleanup []func()
 	said    map[string]bool
-	held    []string // warnings that are to be written
+	held    []string // warnings to be written at the end
 }
 
-// UsageError is a command line that makes no sense, or input that does not fit it.
+// UsageError is an invalid command line, or input that does not fit it.
 type UsageError struct {
-	// Msg says in one line what is wrong, Advice what to do instead.
+	// Msg says in one line what is wrong; Advice says what to do instead.
 	Msg, Advice string
 }
 
@@ -117,22 +117,23 @@ func Misuse(msg, advice string) error { return &UsageError{msg, advice} }
 // StatusTrouble is the exit status for bad usage and bad input.
 const StatusTrouble = 2
 
-// statusPipe is what a shell makes of a process that SIGPIPE ended.
+// statusPipe is a shell's exit status for a process that SIGPIPE ended.
 const statusPipe = 128 + 13
 
-// memoryLimit is where the garbage collector starts to work harder, so that a
-// process stays below half a GiB.
+// memoryLimit, in bytes, is where the garbage collector works harder, so that a process
+// stays below half a GiB.
 const memoryLimit = 400 << 20
 
-// The library's help does not say that it could not be written.
+// The library's help would not report a failure to write it.
 func init() { cli.HelpFlag = nil }
 
-// ballast is heap that nothing uses or touches, so that the system has no pages to
-// give for it. The garbage collector lets a heap double: from next to nothing that is
-// a dozen collections, 4 % of the CPU time of reading five million events.
+// ballast is heap that is never touched, so the system assigns no pages to it. The
+// garbage collector lets a heap double; starting from next to nothing, that is a dozen
+// collections, 4 % of the CPU time of reading five million events.
 var ballast []byte
 
-// limitMemory sets the limit, unless the environment has one, and takes the ballast.
+// limitMemory allocates the ballast and sets the limit, unless the environment sets
+// one.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		ballast = make([]byte, 32<<20)
@@ -140,26 +141,27 @@ func limitMemory() {
 	}
 }
 
-// LimitMemory sets how many bytes the garbage collector lets the process have.
+// LimitMemory sets how many bytes the garbage collector allows the process, beside the
+// ballast.
 func LimitMemory(size int64) { debug.SetMemoryLimit(size + int64(len(ballast))) }
 
-// Upstream is the error that the filter before this one in a pipe failed, which has said
-// why: it is one line, without a hint, and no line at all where Quiet.
+// Upstream is the error that the filter before this one in a pipe failed and has said
+// why. It is reported as one line without a hint, or not at all if Quiet.
 type Upstream struct {
-	Err   error // in its words
-	Quiet bool  // a filter after this one will notice, too
+	Err   error // as that filter reported it
+	Quiet bool  // a later filter in the pipe will notice, too
 }
 
-// Error is the text of the error that it holds.
+// Error returns the text of Err.
 func (e *Upstream) Error() string { return e.Err.Error() }
 
-// Unwrap returns that error.
+// Unwrap returns Err.
 func (e *Upstream) Unwrap() error { return e.Err }
 
 // FromPipe reports whether standard input is a pipe.
 func (c *Call) FromPipe() bool { return isPipe(c.Stdin) }
 
-// ToPipe reports whether standard output is a pipe, which is where the output goes.
+// ToPipe reports whether the output goes to standard output and that is a pipe.
 func (c *Call) ToPipe() bool { return c.OutputPath() == "" && isPipe(c.Stdout) }
 
 func isPipe(stream any) bool {
@@ -177,13 +179,13 @@ func Main(cmd *Command) int {
 	return run(cmd, filepath.Base(os.Args[0]), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
-// Run runs a command with the given arguments and returns its exit status.
-// Several may run at a time.
+// Run runs a command with the given arguments and returns its exit status. It may be
+// called concurrently.
 func Run(cmd *Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return run(cmd, cmd.Name, args, stdin, stdout, stderr)
 }
 
-// run runs a command that was called by the given name.
+// run runs a command under the name that it was called by.
 func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &Call{Flags: Flags{cmd: cmd}, Name: cmd.Name, Context: context.Background(), Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	if name == cmd.Installed {
@@ -207,7 +209,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	}
 	c.held = nil
 	switch {
-	case errors.Is(err, syscall.EPIPE): // a pipe whose reader has enough, as of standard output
+	case errors.Is(err, syscall.EPIPE): // a pipe whose reader has enough, such as standard output
 		return statusPipe
 	case err != nil:
 		c.complain(err)
@@ -216,7 +218,7 @@ func run(cmd *Command, name string, args []string, stdin io.Reader, stdout, stde
 	return status
 }
 
-// parser returns what reads the command line of a command.
+// parser returns the parser of a command's command line.
 func (c *Call) parser(cmd *Command) *cli.App {
 	app := &cli.App{
 		Name:                      cmd.Name,
@@ -236,7 +238,7 @@ func (c *Call) parser(cmd *Command) *cli.App {
 	return app
 }
 
-// answer answers what is asked of the command itself, or runs its body.
+// answer handles flags about the command itself, or runs its body.
 func (c *Call) answer(cmd *Command, name string) (int, error) {
 	switch shell := c.String(completionFlag); {
 	case c.Bool(helpFlag):
@@ -258,7 +260,7 @@ func (c *Call) answer(cmd *Command, name string) (int, error) {
 	return cmd.Run(c)
 }
 
-// Cleanup has f run when the command has ended, the last one first.
+// Cleanup registers f to run when the command has ended, in reverse order.
 func (c *Call) Cleanup(f func()) { c.cleanup = append(c.cleanup, f) }
 
 func (c *Call) end() {
@@ -267,12 +269,12 @@ func (c *Call) end() {
 	}
 }
 
-// Warning is how a remark begins that is a warning.
+// Warning is the prefix of remarks that are warnings.
 const Warning = "warning: "
 
-// Log writes a remark of one line to standard error, once however often it is made: files
-// that are read again, and the sides of a comparison, give cause for the same ones. Warnings are
-// written when the command ends, those of all ranks as one.
+// Log writes a one-line remark to standard error, only once however often it is made:
+// reading files again, or both sides of a comparison, may cause the same one. Warnings
+// are written when the command ends, those of all ranks as one.
 func (c *Call) Log(text string) {
 	if c.said[text] {
 		return
@@ -288,7 +290,7 @@ func (c *Call) Log(text string) {
 	c.write(text)
 }
 
-// Told notes warnings that the answer has: each is said once.
+// Told drops pending warnings that the command's output already contains.
 func (c *Call) Told(warnings []string) {
 	c.held = slices.DeleteFunc(c.held, func(w string) bool {
 		return slices.ContainsFunc(warnings, func(told string) bool { return w == told || strings.HasSuffix(w, ": "+told) })
@@ -300,7 +302,7 @@ func (c *Call) write(text string) {
 	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(text))
 }
 
-// complain writes an error the way every command does.
+// complain reports an error in the form common to all commands.
 func (c *Call) complain(err error) {
 	spill.Settle()
 	text := err.Error()
@@ -336,8 +338,8 @@ func (c *Call) complain(err error) {
 	}
 }
 
-// oneLine joins the lines of a text, without what a terminal would obey: names of files and
-// values are in it.
+// oneLine joins the lines of a text and removes what a terminal would obey, since it
+// may contain names of files and values.
 func oneLine(text string) string {
 	if strings.ContainsAny(text, "\r\n") {
 		text = strings.Join(strings.Fields(text), " ")
@@ -345,7 +347,7 @@ func oneLine(text string) string {
 	return table.Printable(text)
 }
 
-// Version is the version of the module that the command was built from: its tag,
+// Version returns the version of the module that the command was built from: its tag,
 // or the commit after one.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// shells are the shells that commands complete in.
+// shells are the shells with completion.
 var shells = []string{"bash", "zsh", "fish"}
 
-// completeArgument comes last where a shell asks what an argument may become.
+// completeArgument is the last argument when a shell asks for completions.
 const completeArgument = "--generate-bash-completion"
 
-// scripts ask the command itself for its flags and their values, a line each with
-// a tab before what a flag is for; where there are none, shells offer files, unless the
-// command ends with another status than 0, as it does where no file is wanted. NAME stands for it.
+// scripts ask the command itself for its flags and their values, one per line, with a
+// tab before a flag's purpose. If there are none, the shell offers files, unless the
+// command ends with a status other than 0 because no file is wanted. NAME stands for
+// the command's name.
 //
 //go:embed completion
 var scripts embed.FS
 
-// writeCompletion writes the script with which a shell completes what is called by
-// the given name.
+// writeCompletion writes the completion script for the given name.
 func writeCompletion(name, shell string, w io.Writer) error {
 	script, err := scripts.ReadFile("completion/completion." + shell)
 	if err != nil {
@@ -31,14 +31,14 @@ func writeCompletion(name, shell string, w io.Writer) error {
 	return err
 }
 
-// complete writes what the last of the words before completeArgument may become, and returns
-// the status with which the command ends.
+// complete writes the completions of the last word before completeArgument, and returns
+// the exit status.
 func complete(cmd *Command, args []string, w io.Writer) int {
 	var words []string
 	given := args[:len(args)-1]
 	for i, a := range given {
 		switch {
-		case a != "=": // which bash takes for a word
+		case a != "=": // bash treats = as a word
 			words = append(words, a)
 		case i == len(given)-1:
 			words = append(words, "")
@@ -64,7 +64,8 @@ func complete(cmd *Command, args []string, w io.Writer) int {
 	return 0
 }
 
-// valued returns the flag that an argument is if it takes a value that may follow, or nil.
+// valued returns the flag in an argument if its value may be the next argument, else
+// nil.
 func (cmd *Command) valued(arg string) *Flag {
 	if !isFlag(arg) {
 		return nil
@@ -76,8 +77,9 @@ func (cmd *Command) valued(arg string) *Flag {
 	return f
 }
 
-// completeValue writes, after prefix, the values of a flag that begin as given, of a list
-// its last one. It returns a status, which is 1 where there are none and no file will do.
+// completeValue writes, after prefix, the values of a flag that begin with begin; of a
+// list, the last element counts. It returns 1 if there are none and no file will do,
+// else 0.
 func (cmd *Command) completeValue(f *Flag, begin, prefix string, w io.Writer) int {
 	if f == nil {
 		return 0

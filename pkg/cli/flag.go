@@ -11,39 +11,38 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// Flag is a flag of a command, as its manual has it.
+// Flag is a flag of a command, as in the manual.
 type Flag struct {
-	// Name is given with two dashes, Short, a letter or nothing, with one.
+	// Name is given with two dashes, Short with one; Short is a letter or "".
 	Name, Short string
 	// Usage is a phrase with the name of the value in backquotes.
 	Usage string
-	// Default is the value without the flag. Its type is the flag's: string,
-	// []string (one each time that it is given), int, bool or time.Duration. nil is the
-	// empty string.
+	// Default is the value if the flag is not given. Its type is the flag's: string,
+	// []string (the flag may be repeated), int, bool or time.Duration. nil is the empty
+	// string.
 	Default any
-	// Values are all that the flag takes, in the order of the manual. nil: any. Of a
-	// list they are what it may hold, which Check or the command checks.
+	// Values are all valid values, in manual order; nil if any value is. For a list
+	// they are its possible elements, which Check or the command checks.
 	Values []string
-	// Check says what is wrong with a value that was given, before the command
-	// begins. nil: nothing is.
+	// Check returns an error for an invalid value, before the command begins; nil if
+	// there is nothing to check.
 	Check func(value string) error
-	// File says whether the value is the name of an input or an output.
+	// File says whether the value names an input or an output.
 	File FileUse
-	// Group is the heading of the manual that the flag is under, empty for the
-	// first one.
+	// Group is the manual's heading for the flag, "" for the first one.
 	Group string
-	// List says that the value is a list with commas.
+	// List says that the value is a comma-separated list.
 	List bool
 }
 
 // FileUse is what a command does with the file that a flag names.
 type FileUse int
 
-// What a command does with a file. Arguments that are no flags are read.
+// What a command does with a file. Arguments that are not flags are read.
 const (
-	NoFile FileUse = iota // the flag names no file
-	Reads                 // it must be there
-	Writes                // it must not be an input; it appears whole or not at all
+	NoFile FileUse = iota // the flag does not name a file
+	Reads                 // the file must exist
+	Writes                // must not be an input; it appears whole or not at all
 )
 
 // Flags that every command has.
@@ -65,7 +64,7 @@ var common = []Flag{
 
 func (cmd *Command) allFlags() []Flag { return slices.Concat(cmd.Flags, common) }
 
-// declare returns the flag as the library has it.
+// declare returns the flag in the library's form.
 func (f *Flag) declare() cli.Flag {
 	switch value := f.Default.(type) {
 	case nil:
@@ -85,7 +84,7 @@ func (f *Flag) declare() cli.Flag {
 	}
 }
 
-// Flags are the flags of a call.
+// Flags gives access to the flags of a call.
 type Flags struct {
 	cmd    *Command
 	values *cli.Context
@@ -94,11 +93,11 @@ type Flags struct {
 // IsSet reports whether a flag was given.
 func (f *Flags) IsSet(name string) bool { return f.values.IsSet(name) }
 
-// String returns the value of a flag; here and below a flag that the command
-// does not have reads as its type's zero value.
+// String returns the value of a flag. For it and the methods below, a flag that the
+// command does not have reads as the zero value.
 func (f *Flags) String(name string) string { return f.values.String(name) }
 
-// Strings returns the values of a flag that can be given again.
+// Strings returns the values of a flag that may be repeated.
 func (f *Flags) Strings(name string) []string { return f.values.StringSlice(name) }
 
 // Int returns the value of a flag.
@@ -113,7 +112,7 @@ func (f *Flags) Duration(name string) time.Duration { return f.values.Duration(n
 // Has reports whether the command has a flag.
 func (f *Flags) Has(name string) bool { return f.cmd.find(name, false) != nil }
 
-// given returns the values that a flag was given.
+// given returns the values given for a flag, nil if it was not given.
 func (f *Flags) given(flag *Flag) []string {
 	if !f.IsSet(flag.Name) {
 		return nil
@@ -124,7 +123,7 @@ func (f *Flags) given(flag *Flag) []string {
 	return []string{fmt.Sprint(f.values.Value(flag.Name))}
 }
 
-// check refuses values that flags do not take, and outputs that are inputs.
+// check refuses invalid flag values, and outputs that are inputs.
 func (c *Call) check(cmd *Command) error {
 	refuse := func(how func(f *Flag, value string) error) error {
 		for _, f := range cmd.Flags {
@@ -153,8 +152,8 @@ func (c *Call) check(cmd *Command) error {
 	})
 }
 
-// checkValues refuses a value that is not among those of the manual, where it has any, and
-// files without a name.
+// checkValues refuses a value that is not in Values, if there are any, and an empty
+// file name.
 func (f *Flag) checkValues(value string) error {
 	switch {
 	case f.File != NoFile:
@@ -165,7 +164,7 @@ func (f *Flag) checkValues(value string) error {
 	return Misuse("unknown --"+f.Name+" "+value, "--"+f.Name+" takes "+Or(f.Values))
 }
 
-// NotEmpty makes the check of a flag that names a file or a folder.
+// NotEmpty returns the Check of a flag that names a file or a folder.
 func NotEmpty(name string) func(value string) error {
 	return func(value string) error {
 		if value == "" {
@@ -175,7 +174,7 @@ func NotEmpty(name string) func(value string) error {
 	}
 }
 
-// Or lists words: "a", "a or b", "a, b or c".
+// Or returns words as a list: "a", "a or b", "a, b or c".
 func Or(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -184,7 +183,7 @@ func Or(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// find returns the flag of a name or, where short, of a letter.
+// find returns the flag with a name or, if short, with a letter.
 func (cmd *Command) find(name string, short bool) *Flag {
 	for _, f := range cmd.allFlags() {
 		if !short && f.Name == name || short && f.Short == name && name != "" {
@@ -197,9 +196,9 @@ func (cmd *Command) find(name string, short bool) *Flag {
 // isFlag reports whether an argument is a flag; "-" alone is a file.
 func isFlag(arg string) bool { return strings.HasPrefix(arg, "-") && arg != "-" }
 
-// arrange puts flags ahead of files, which the library wants but people do not,
-// and writes each as --name=value. It refuses flags that there are not, with advice for
-// who called the command by that name.
+// arrange puts flags before files, as the library requires, and writes each as
+// --name=value. It refuses unknown flags, with advice that uses the name the command
+// was called by.
 func arrange(cmd *Command, name string, args []string) ([]string, error) {
 	if len(args) > 0 && args[len(args)-1] == completeArgument {
 		return args[len(args)-1:], nil
@@ -209,7 +208,7 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 		return Misuse("unknown flag: "+flag, cmd.didYouMean(flag)+advice)
 	}
 	var flags, files []string
-	once := map[string]string{} // of what a second value would replace in silence
+	once := map[string]string{} // flags whose second value would silently replace the first
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -246,9 +245,9 @@ func arrange(cmd *Command, name string, args []string) ([]string, error) {
 	return append(append(flags, "--"), files...), nil
 }
 
-// didYouMean says what does here what a flag of another program does, asks whether the value
-// of a flag or the flag that is most like one that there is not was meant, and says that
-// flags have two dashes to whoever gave a word one.
+// didYouMean suggests what an unknown flag may mean: the equivalent here of another
+// program's flag, a flag that has this word as a value, the most similar flag, or two
+// dashes if a word was given one.
 func (cmd *Command) didYouMean(flag string) string {
 	word := strings.TrimLeft(flag, "-")
 	if advice := cmd.Foreign[word]; advice != "" {
@@ -270,10 +269,10 @@ func (cmd *Command) didYouMean(flag string) string {
 	return ""
 }
 
-// closest returns the name that a word is most like, "" where it is like none: by the measure
-// of the library's own suggestions, which has no such limit.
+// closest returns the name most similar to a word, "" if none is similar. The measure
+// is the one of the library's own suggestions, which have no such limit.
 func closest(word string, names []string) (name string) {
-	best := 0.85 // of 1; two letters that are missing, wrong or changed places in a word of eight leave more
+	best := 0.85 // of 1; a word of eight letters with two of them missing, wrong or swapped scores higher
 	for _, n := range names {
 		if d := smetrics.JaroWinkler(strings.ToLower(word), n, 0.7, 4); d > best {
 			best, name = d, n
@@ -282,8 +281,8 @@ func closest(word string, names []string) (name string) {
 	return name
 }
 
-// flagOf splits an argument that begins with a dash: --name, --name=value, -n, and
-// -nvalue. The flag is nil where there is no such one.
+// flagOf splits an argument that begins with a dash: --name, --name=value, -n or
+// -nvalue. The flag is nil if there is no such flag.
 func (cmd *Command) flagOf(arg string) (f *Flag, value string, has bool) {
 	if long, is := strings.CutPrefix(arg, "--"); is {
 		name, value, has := strings.Cut(long, "=")
@@ -303,10 +302,10 @@ func (f *Flag) isBool() bool {
 	return is
 }
 
-// badValue is what the library says of a value that is not of the flag's type.
+// badValue matches the library's error for a value of the wrong type.
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]+): `)
 
-// valueError says what to do about a value that is not of its flag's type.
+// valueError returns an error with advice for a value of the wrong type.
 func valueError(cmd *Command, name string, err error) error {
 	advice := "'" + name + " --help' lists the flags"
 	m := badValue.FindStringSubmatch(err.Error())

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Guard refuses outputs that are inputs, also by another name, through a link,
-// in a directory or as a redirection of the shell, and two outputs that are one
-// file: of those that the command line names, which is done before a command begins,
-// and of more that only the command knows of.
+// Guard refuses outputs that are inputs, even under another name, through a link, in a
+// directory or as a shell redirection, and two outputs that are the same file. Files on
+// the command line are checked before a command begins; a command calls Guard for
+// further files that only it knows.
 func (c *Call) Guard(moreInputs, moreOutputs []string) error {
 	inputs, outputs := c.filePaths(c.cmd)
 	inputs, outputs = append(inputs, realFiles(moreInputs)...), append(outputs, realFiles(moreOutputs)...)
@@ -28,8 +28,7 @@ func (c *Call) Guard(moreInputs, moreOutputs []string) error {
 	return c.checkStdio(inputs, outputs)
 }
 
-// checkApart refuses two outputs that are one file: of one of them nothing would
-// be left.
+// checkApart refuses two outputs that are the same file: one of them would be lost.
 func checkApart(outputs []string) error {
 	for i, a := range outputs {
 		for _, b := range outputs[:i] {
@@ -41,8 +40,8 @@ func checkApart(outputs []string) error {
 	return nil
 }
 
-// filePaths are the files that the command line says are read and written. An
-// argument may be a list with commas, or a pattern.
+// filePaths returns the files that the command line says are read and written. An
+// argument may be a comma-separated list, or a pattern.
 func (c *Call) filePaths(cmd *Command) (inputs, outputs []string) {
 	named := c.Files
 	for _, f := range cmd.Flags {
@@ -55,14 +54,14 @@ func (c *Call) filePaths(cmd *Command) (inputs, outputs []string) {
 	}
 	for _, name := range named {
 		for _, p := range append(strings.Split(name, ","), name) {
-			more, _ := filepath.Glob(p) // what is no pattern is itself
+			more, _ := filepath.Glob(p) // a name that is not a pattern is kept, too
 			inputs = append(append(inputs, p), more...)
 		}
 	}
 	return realFiles(inputs), realFiles(outputs)
 }
 
-// realFiles leaves out what stands for standard input and output.
+// realFiles removes names that stand for standard input and output.
 func realFiles(paths []string) (files []string) {
 	for _, p := range paths {
 		if p != "" && p != "-" {
@@ -72,12 +71,11 @@ func realFiles(paths []string) (files []string) {
 	return files
 }
 
-// checkNotInput refuses an output that is an input, or that is within one or has
-// one within it.
+// checkNotInput refuses an output that is an input, is within one, or contains one.
 func checkNotInput(out, in string) error {
 	info, err := os.Stat(in)
 	if err != nil {
-		return nil // whoever opens it says so
+		return nil // the error is reported when the file is opened
 	}
 	if SameFile(out, in) {
 		return Misuse(out+": the output is the input "+in, "write to another file")
@@ -92,8 +90,8 @@ func checkNotInput(out, in string) error {
 	return nil
 }
 
-// realPath is a path without links, of what is not there yet that of the folder
-// it will be in.
+// realPath returns a path without links. If the file does not exist yet, it resolves
+// the folder that it will be in.
 func realPath(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -108,14 +106,14 @@ func realPath(path string) string {
 	return abs
 }
 
-// within reports whether a path lies in a folder, which it is not itself.
+// within reports whether a path is in a folder, but is not the folder itself.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// checkStdio refuses standard output that goes to an input, and an output that
-// is what standard input is read from.
+// checkStdio refuses standard output that goes to an input, and an output that standard
+// input is read from.
 func (c *Call) checkStdio(inputs, outputs []string) error {
 	in, out := regular(c.Stdin), regular(c.Stdout)
 	if out != nil {
@@ -139,7 +137,7 @@ func (c *Call) checkStdio(inputs, outputs []string) error {
 	return nil
 }
 
-// regular describes a stream that is a regular file, nil for any other.
+// regular returns the FileInfo of a stream that is a regular file, nil for any other.
 func regular(stream any) fs.FileInfo {
 	f, ok := stream.(*os.File)
 	if !ok {

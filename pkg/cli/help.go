@@ -9,12 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// helpWidth is the width that the lines of a usage text are broken at, in columns, but where a
-// terminal has fewer, or most.
+// helpWidth is the width of a usage text in columns, unless the terminal has fewer.
 const helpWidth = 96
 
-// help returns the usage text of a command that was called by the given name, for a terminal of
-// so many columns, 0 for none.
+// help returns the usage text of a command under the name it was called by, for a
+// terminal with columns columns, 0 if unknown.
 func help(cmd *Command, name string, columns int) string {
 	limit := helpWidth
 	if columns > 0 {
@@ -29,14 +28,14 @@ func help(cmd *Command, name string, columns int) string {
 		writeFlags(&b, g.flags, limit)
 	}
 	b.WriteString("\n" + wrapped("Exit status: "+cmd.status(), "", limit) + "\nExamples:\n")
-	for _, e := range cmd.examples(name) { // which stay whole, to be copied
+	for _, e := range cmd.examples(name) { // not wrapped, so that they can be copied
 		b.WriteString("  " + e + "\n")
 	}
 	return b.String()
 }
 
-// flowed breaks the lines of a description anew: those that begin with a space are rows of a
-// table, the others paragraphs.
+// flowed rewraps a description: lines that begin with a space are rows of a table, all
+// others are paragraphs.
 func flowed(text string, limit int) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")
@@ -59,7 +58,7 @@ func flowed(text string, limit int) string {
 	return b.String()
 }
 
-// kindOf tells lines apart: 0 is an empty one, a space one of a table, another letter prose.
+// kindOf classifies a line: 0 is empty, a space is a row of a table, 'a' is prose.
 func kindOf(line string) byte {
 	switch {
 	case line == "":
@@ -70,8 +69,8 @@ func kindOf(line string) byte {
 	return 'a'
 }
 
-// writeRows writes the rows of a table, whose columns are two spaces or more apart. Where one is
-// too wide the columns after the first are text that is wrapped.
+// writeRows writes the rows of a table, whose columns are at least two spaces apart. If
+// a row is too wide, the columns after the first are wrapped as text.
 func writeRows(b *strings.Builder, rows []string, limit int) {
 	fits := !slices.ContainsFunc(rows, func(r string) bool { return utf8.RuneCountInString(r) > limit })
 	for _, r := range rows {
@@ -89,10 +88,10 @@ func writeRows(b *strings.Builder, rows []string, limit int) {
 	}
 }
 
-// columns matches what is between columns.
+// columns matches the space between columns.
 var columns = regexp.MustCompile(`  +`)
 
-// wrapped breaks a text into lines of at most limit columns, each with an indent.
+// wrapped breaks a text into lines of at most limit columns, each indented.
 func wrapped(text, indent string, limit int) string {
 	var b strings.Builder
 	at := 0
@@ -115,7 +114,7 @@ func wrapped(text, indent string, limit int) string {
 	return b.String() + "\n"
 }
 
-// examples are those of the command with the name that it was called by.
+// examples returns the command's examples, with the name it was called by.
 func (cmd *Command) examples(name string) []string {
 	var all []string
 	for _, e := range cmd.Examples {
@@ -130,7 +129,7 @@ func (cmd *Command) examples(name string) []string {
 	return all
 }
 
-// writeFlags writes flags with what they are for, both aligned.
+// writeFlags writes flags and their purposes, aligned.
 func writeFlags(b *strings.Builder, flags []Flag, limit int) {
 	indent := 0
 	for _, f := range flags {
@@ -142,7 +141,7 @@ func writeFlags(b *strings.Builder, flags []Flag, limit int) {
 	}
 }
 
-// left is the flag as it is given: "  -o, --output FILE".
+// left returns the flag as it is given: "  -o, --output FILE".
 func (f *Flag) left() string {
 	text := "      --" + f.Name
 	if f.Short != "" {
@@ -154,14 +153,14 @@ func (f *Flag) left() string {
 	return text
 }
 
-// valueName is the word in backquotes in Usage, empty for none.
+// valueName returns the word in backquotes in Usage, "" if there is none.
 func (f *Flag) valueName() string {
 	_, rest, _ := strings.Cut(f.Usage, "`")
 	name, _, _ := strings.Cut(rest, "`")
 	return name
 }
 
-// purpose is Usage without its backquotes, and the value without the flag.
+// purpose returns Usage without its backquotes, and the default value.
 func (f *Flag) purpose() string {
 	text := strings.ReplaceAll(f.Usage, "`", "")
 	switch value := f.Default.(type) {
@@ -182,13 +181,13 @@ func (f *Flag) purpose() string {
 	return text
 }
 
-// group is flags under a heading of the manual.
+// group is the flags under a heading of the manual.
 type group struct {
 	heading string
 	flags   []Flag
 }
 
-// groups returns the flags by heading, those of the command itself first.
+// groups returns the flags by heading, the command's own first.
 func (cmd *Command) groups() []group {
 	var all []group
 	for _, f := range cmd.allFlags() {
@@ -203,5 +202,5 @@ func (cmd *Command) groups() []group {
 	return all
 }
 
-// status is the sentence about exit statuses.
+// status returns the sentence about exit statuses.
 func (cmd *Command) status() string { return "0 done, 2 bad usage or input" + cmd.Status + "." }

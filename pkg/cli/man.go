@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// manPage returns the manual page of a command that was called by the given name,
-// in roff's macros for manuals.
+// manPage returns the manual page of a command under the name it was called by, in roff
+// with the man macros.
 func manPage(cmd *Command, called string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %q 1 \"\" %q\n", strings.ToUpper(called), "hostbound "+Version())
@@ -31,7 +31,7 @@ func manPage(cmd *Command, called string) string {
 	return b.String()
 }
 
-// manual writes what a manual page says of a flag.
+// manual writes the manual page's entry for a flag.
 func (f *Flag) manual(b *strings.Builder) {
 	b.WriteString(".TP\n")
 	if f.Short != "" {
@@ -44,8 +44,8 @@ func (f *Flag) manual(b *strings.Builder) {
 	b.WriteString("\n" + roff(f.purpose()) + "\n")
 }
 
-// paragraphs sets paragraphs with an empty line between two; those that are indented keep
-// their lines.
+// paragraphs formats paragraphs separated by empty lines. Indented ones keep their
+// lines.
 func paragraphs(text string) string {
 	var b strings.Builder
 	for k, p := range strings.Split(text, "\n\n") {
@@ -62,8 +62,8 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-// roff writes text so that none of it is a command: backslashes and dashes are
-// those that a shell takes, and no line begins with a control character.
+// roff escapes text so that none of it is a command: backslashes and dashes stay
+// literal, and no line begins with a control character.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

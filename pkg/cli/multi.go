@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// MainOf runs one of several commands as the process, and returns its exit status:
-// the command that the process is called by, which is how links to one binary
-// behave, or else the one that the first argument names. The binary itself is
-// called name.
+// MainOf runs one of several commands as the process and returns its exit status: the
+// command that the process is called by, as with links to one binary, or else the one
+// named by the first argument. The binary itself is called name.
 func MainOf(name string, cmds []*Command) int {
 	limitMemory()
 	return runOf(name, cmds, os.Args, os.Stdin, os.Stdout, os.Stderr)
 }
 
-// runOf is MainOf with arguments, of which the first is what the process is called.
+// runOf is MainOf with arguments; the first one is the name of the process.
 func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	called := filepath.Base(args[0])
 	if cmd := named(cmds, called); cmd != nil {
@@ -29,7 +28,7 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 			return run(cmd, args[0], args[1:], stdin, stdout, stderr)
 		}
 		if args[len(args)-1] == completeArgument {
-			for _, c := range cmds { // those that begin as given
+			for _, c := range cmds { // commands that begin like the word
 				if args[0] == completeArgument || strings.HasPrefix(c.Name, args[0]) {
 					fmt.Fprintf(stdout, "%s\t%s\n", c.Name, c.Summary)
 				}
@@ -38,14 +37,14 @@ func runOf(name string, cmds []*Command, args []string, stdin io.Reader, stdout,
 		}
 		if args[0] == "help" {
 			args = []string{"--" + helpFlag}
-		} else if !strings.HasPrefix(args[0], "-") { // what follows is of the command that there is not
+		} else if !strings.HasPrefix(args[0], "-") { // later arguments belong to the unknown command
 			args = args[:1]
 		}
 	}
 	return run(all(name, cmds), name, args, stdin, stdout, stderr)
 }
 
-// all is the command that is none of several, and names them.
+// all returns the command that stands for the binary itself and lists the others.
 func all(name string, cmds []*Command) *Command {
 	var names []string
 	var rows strings.Builder
@@ -74,8 +73,7 @@ func all(name string, cmds []*Command) *Command {
 	}
 }
 
-// named returns the command of that name, which may be the one that it is
-// installed under, or nil.
+// named returns the command with that name or installed name, nil if there is none.
 func named(cmds []*Command, name string) *Command {
 	k := slices.IndexFunc(cmds, func(c *Command) bool { return name != "" && (c.Name == name || c.Installed == name) })
 	if k < 0 {

@@ -17,7 +17,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// OutputPath is the file of --output, empty for standard output.
+// OutputPath returns the file of --output, "" for standard output.
 func (c *Call) OutputPath() string {
 	if path := c.String(outputFlag); path != "-" {
 		return path
@@ -25,11 +25,11 @@ func (c *Call) OutputPath() string {
 	return ""
 }
 
-// ToTerminal reports whether the output is read by a person at a terminal.
+// ToTerminal reports whether the output goes to a terminal.
 func (c *Call) ToTerminal() bool { return c.OutputPath() == "" && IsTerminal(c.Stdout) }
 
-// Screen is how wide and high the terminal is that the output goes to, 0 where that is not
-// known, and whether colours are wanted there (https://no-color.org).
+// Screen returns the width and height of the output's terminal, 0 if unknown, and
+// whether colours are wanted (https://no-color.org).
 func (c *Call) Screen() (width, height int, color bool) {
 	if file, ok := c.Stdout.(*os.File); ok {
 		width, height, _ = term.GetSize(int(file.Fd()))
@@ -38,8 +38,8 @@ func (c *Call) Screen() (width, height int, color bool) {
 	return width, height, os.Getenv("NO_COLOR") == "" && kind != "" && kind != "dumb"
 }
 
-// Output runs write on where the output goes: standard output, or a file that
-// appears when write has succeeded.
+// Output calls write with the output: standard output, or a file that appears when
+// write has succeeded.
 func (c *Call) Output(write func(io.Writer) error) error {
 	path := c.OutputPath()
 	if path == "" {
@@ -48,8 +48,9 @@ func (c *Call) Output(write func(io.Writer) error) error {
 	return WriteFile(path, write)
 }
 
-// WriteFile runs write on a file that appears when write has succeeded, on a device or
-// pipe, or on a file that is open already, whose name is that of its descriptor.
+// WriteFile calls write with a file that appears when write has succeeded. path may
+// also be a device, a pipe, or the name of an open descriptor; these are written
+// directly.
 func WriteFile(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && isStream(info) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -79,17 +80,18 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// isStream reports whether a file is a device or a pipe, which may be input and
-// output at once.
+// isStream reports whether a file is a device or a pipe, which may be input and output
+// at once.
 func isStream(info fs.FileInfo) bool { return !info.Mode().IsRegular() && !info.IsDir() }
 
-// IsStream reports whether a path is that of a device or a pipe.
+// IsStream reports whether a path is a device or a pipe.
 func IsStream(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && isStream(info)
 }
 
-// SameFile reports whether two names are of one file, which is no stream.
+// SameFile reports whether two names refer to the same file, which is not a device or
+// pipe.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Progress shows how far a long read has come, where standard error is a
-// terminal. It may be used by several goroutines.
+// Progress shows the progress of a long read if standard error is a terminal. It may be
+// used concurrently.
 type Progress struct {
 	c     *Call
 	show  bool
@@ -18,7 +18,7 @@ type Progress struct {
 	shown bool
 }
 
-// patience is how long a read takes before there is something to show.
+// patience is how long a read takes before its progress is shown.
 const patience = time.Second
 
 // Progress begins to show progress.
@@ -42,7 +42,7 @@ func (p *Progress) Rows(path string, rows int64) {
 	fmt.Fprintf(p.c.Stderr, "\r\x1b[K%s: reading %s, %.1f M rows", p.c.Name, filepath.Base(path), float64(rows)/1e6)
 }
 
-// Done takes the line away.
+// Done removes the progress line.
 func (p *Progress) Done() {
 	if p.shown {
 		fmt.Fprint(p.c.Stderr, "\r\x1b[K")
