@@ -83,7 +83,7 @@ func TestRecordedWhy(t *testing.T) {
 	if err := json.Unmarshal(must(t, nil, "whatif", "--report", "--format", "json", "--why", "gil=0", path), &out); err != nil || out.Scenarios[0].GainShare < 0.8 {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if r := call(t, nil, "whatif", "--report", "--why", "os:nobody=0", path); r.status != 2 || !strings.Contains(r.stderr, "nothing in the trace is what") {
+	if r := call(t, nil, "whatif", "--report", "--why", "os:nobody=0", path); r.status != 2 || !strings.Contains(r.stderr, "nothing in the trace matches") {
 		t.Errorf("%d: %s", r.status, r.stderr)
 	}
 }

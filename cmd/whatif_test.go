@@ -237,6 +237,29 @@ func TestWhatifReport(t *testing.T) {
 	}
 }
 
+// TestWhatifStill: where a wait for another thread takes the place of what a change takes away, the warning says
+// what a step takes if it does not.
+func TestWhatifStill(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("schema 3.25.0\ngpu 0 H100\nprocess 100 name=python3\n")
+	for k := range 12 {
+		at := func(us int) string { return fmt.Sprintf("%dus", 1000+400*k+us) }
+		fmt.Fprintf(&text, "range %s %s \"_forward_step %d: 0 ctx reqs, 4 gen reqs\"\nrange %s %s _prepare_inputs\n", at(0), at(399), k, at(0), at(60))
+		fmt.Fprintf(&text, "range %s %s \"Holding GIL\" tid=101\nrange %s %s \"Waiting for GIL\"\n", at(55), at(207), at(60), at(210))
+		fmt.Fprintf(&text, "api %s %s cudaLaunchKernel_v7000 corr=%d\nkernel %s %s gemm_kernel corr=%d\n", at(212), at(216), 2*k+1, at(218), at(380), 2*k+1)
+		fmt.Fprintf(&text, "api %s %s cudaDeviceSynchronize_v3020 corr=%d\n", at(217), at(383), 2*k+2)
+	}
+	path := filepath.Join(t.TempDir(), "lock.trace")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := string(must(t, nil, "whatif", generate(t, "--text", path), "--report", "--range", "_prepare_inputs=0"))
+	if !strings.Contains(out, "waits for other threads take its place; taken the other way (--waits), a step takes 340 µs") {
+		t.Error(out)
+	}
+}
+
 // windowStep is what a step takes by gaps: the window by its steps, us.
 func windowStep(t *testing.T, path string) float64 {
 	t.Helper()

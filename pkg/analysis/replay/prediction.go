@@ -123,9 +123,14 @@ func (r *Report) Missing() error {
 // nothing that it changes lies on the path from one step to the next.
 func (r *Report) still() (all []string) {
 	for i := range r.Scenarios {
-		if one := &r.Scenarios[i]; one.of.still {
-			all = append(all, fmt.Sprintf("%s changes no step: nothing matches it, or no step waits for what does", one.Change))
+		one, why := &r.Scenarios[i], "nothing matches it, or no step waits for what does"
+		if !one.of.still {
+			continue
 		}
+		if one.KeepUs != nil {
+			why = fmt.Sprintf("waits for other threads take its place; taken the other way (--waits), a step takes %s", report.Micros(*one.KeepUs))
+		}
+		all = append(all, fmt.Sprintf("%s changes no step: %s", one.Change, why))
 	}
 	return all
 }
