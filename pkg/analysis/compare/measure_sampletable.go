@@ -212,8 +212,8 @@ func (s *sampleTable) largest(x []float64) []float64 {
 	return y
 }
 
-// ofRuns estimates a mean from its value in each run. For one run its uncertainty is
-// unknown.
+// ofRuns estimates a mean from its value in each run. For one run it is a constant: the
+// variance between runs is then that of the other side, if that has several.
 func (s *sampleTable) ofRuns(x []float64) stat.Estimate {
 	mean := stat.Mean(x)
 	if s.runs == 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Document adds a step that is as long as most are, and the slowest, as figures. colors
-// are those of the causes of idle time, by name.
+// Document adds close-ups of typical steps and the slowest ones, as figures. colors are
+// the colours of the causes of idle time.
 func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
 	for _, c := range t.closeups() {
 		c.draw(s, colors, 0)
@@ -21,12 +21,11 @@ func (t *Timeline) Document(s *report.Section, colors figure.Palette) {
 
 // Side is one of the runs that are compared.
 type Side struct {
-	Name string // of the side, in titles
+	Name string // in titles
 	*Timeline
 }
 
-// Same adds one step, by its rank and number, of several sides; where a side has it not, nothing
-// of that.
+// Same adds the asked step of a rank from each side that has it (Options.Numbers).
 func Same(s *report.Section, rank int32, sides ...Side) {
 	drawSides(s, sides, func(t *Timeline) (closeup, bool) {
 		k := slices.IndexFunc(t.Steps, func(one *Step) bool { return one.Asked && one.Rank == rank })
@@ -37,8 +36,8 @@ func Same(s *report.Section, rank int32, sides ...Side) {
 	})
 }
 
-// Beside adds a step of median length of each side; of the phase that most steps of the first side
-// have, where the side has such steps.
+// Beside adds a step of median length of each side: of the first side's most frequent
+// phase, if the side has steps of that phase.
 func Beside(s *report.Section, sides ...Side) {
 	var first *Step
 	drawSides(s, sides, func(t *Timeline) (closeup, bool) {
@@ -53,7 +52,8 @@ func Beside(s *report.Section, sides ...Side) {
 	})
 }
 
-// drawSides adds the step that choose takes of each side, one below the other and on one scale.
+// drawSides adds the step that choose selects on each side, one below the other, on one
+// scale.
 func drawSides(s *report.Section, sides []Side, choose func(*Timeline) (closeup, bool)) {
 	var all []closeup
 	var lines []*Timeline
@@ -71,7 +71,7 @@ func drawSides(s *report.Section, sides []Side, choose func(*Timeline) (closeup,
 	}
 }
 
-// draw adds the step, with room for one of some length, ns.
+// draw adds the step, with the axis at least room ns long.
 func (c closeup) draw(s *report.Section, colors figure.Palette, room int64) {
 	length := report.Micros(us(c.step.Until - c.step.Start))
 	title := c.what
@@ -88,14 +88,14 @@ func (c closeup) draw(s *report.Section, colors figure.Palette, room int64) {
 	s.Extra(title, alt, plot, c.step.table())
 }
 
-// closeup is a step that is shown, and what it is shown as.
+// closeup is a step to show, and its title.
 type closeup struct {
 	what string
 	step *Step
 }
 
-// closeups are the slowest two steps, and of the spread ones that of median length, of
-// each phase that there is; or the ones that were asked for, and none else.
+// closeups returns, for each phase, the sampled step of median length, and then the
+// worst two steps, or only the steps that were asked for, if any.
 func (t *Timeline) closeups() (all []closeup) {
 	phases := map[event.Phase][]*Step{}
 	var worst []*Step

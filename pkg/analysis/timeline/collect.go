@@ -9,29 +9,29 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Collector observes the rows of a stream and keeps steps of it.
+// Collector observes the rows of a stream and keeps some of its steps.
 type Collector struct {
 	header *event.Header
 	opt    Options
 	sites  *idle.Sites
-	store  *spill.Store // of what package idle keeps of long gaps
+	store  *spill.Store // for the long gaps that package idle keeps
 	ranks  []*rank
-	cur    *rank // of the last rows
+	cur    *rank // the rank of the last rows
 	rows   int64
-	labels map[idle.Key]Gap // cause, site and path of each
+	labels map[idle.Key]Gap // by key: cause, site and path
 
-	last worst // of each rank's last segment of some length
+	last worst // of each rank's last segment of enough steps
 	all  worst // of all steps
 
-	asked []*Step // by their numbers
+	asked []*Step // kept for their numbers
 }
 
-// New returns a collector of the stream that has the header.
+// New returns a collector for the stream with header h. It must be closed.
 func New(h *event.Header, opt Options) *Collector {
 	return &Collector{header: h, opt: opt, sites: idle.NewSites(), store: spill.NewStore(16 << 20), labels: map[idle.Key]Gap{}, last: worst{limit: opt.Worst}, all: worst{limit: opt.Worst}}
 }
 
-// Add observes the rows of a batch.
+// Add observes the rows of a batch, which is not retained.
 func (c *Collector) Add(b *event.Batch) error {
 	return b.EachRank(func(id int32, i, j int) error {
 		if c.cur == nil || c.cur.id != id {
@@ -46,7 +46,7 @@ func (c *Collector) Add(b *event.Batch) error {
 	})
 }
 
-// label returns idle time of a key, at no time yet.
+// label returns idle time of a key, without device and times.
 func (c *Collector) label(k idle.Key) Gap {
 	g, ok := c.labels[k]
 	if !ok {
@@ -60,7 +60,8 @@ func (c *Collector) label(k idle.Key) Gap {
 	return g
 }
 
-// rank returns a rank. One whose rows came long ago is complete.
+// rank returns a rank, a new one if it is unknown. It closes ranks whose rows came long
+// ago.
 func (c *Collector) rank(id int32) *rank {
 	for _, r := range c.ranks {
 		if r.id != id && c.rows-r.lastRow >= event.MaxBatchRows {
@@ -75,7 +76,8 @@ func (c *Collector) rank(id int32) *rank {
 	return c.ranks[k]
 }
 
-// Close ends the stream and returns what was kept.
+// Close ends the stream and returns the steps that were kept. The collector must not be
+// used afterwards.
 func (c *Collector) Close() *Timeline {
 	defer c.store.Close()
 	t := &Timeline{}
@@ -87,7 +89,7 @@ func (c *Collector) Close() *Timeline {
 		}
 		from, to := r.walk.BenchmarkSteps()
 		t.Seen += to - from
-		// whether the segment of which steps were kept is that of the benchmark window
+		// whether steps were kept of the segment of the benchmark window
 		bench = bench && (r.walk.Steps.Len() == 0 || r.last.index >= 0 && r.walk.Benchmark() == int(r.last.index))
 	}
 	chosen := &c.last
@@ -122,10 +124,10 @@ func (c *Collector) Close() *Timeline {
 	return t
 }
 
-// finish orders the events and finds the launching calls among them. Calls before the
-// step that launched none of what it ran are left out.
+// finish sorts the events and resolves the launching calls. It drops calls before the
+// step that launched nothing that ran in it.
 func (s *Step) finish() {
-	s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Start >= s.Until }) // after its end
+	s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Start >= s.Until }) // after the end of the step
 	s.Gaps = slices.DeleteFunc(s.Gaps, func(g Gap) bool { return g.Start >= s.Until })
 	for i := range s.Gaps {
 		s.Gaps[i].End = min(s.Gaps[i].End, s.Until)

@@ -13,19 +13,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// What of a step is drawn. What is left out is said.
+// Limits of a drawing. The figure says what is left out.
 const (
-	maxThreads = 4   // those that launched most
-	maxDepth   = 8   // of nested ranges
-	maxStreams = 4   // of each GPU, those with most work
+	maxThreads = 4   // the threads that launched most
+	maxDepth   = 8   // nested ranges
+	maxStreams = 4   // the streams of each GPU with the most work
 	maxGPUs    = 2   // of a rank
 	maxNamed   = 320 // spans with names
-	maxGapRows = 40  // of the table
+	maxGapRows = 40  // rows of the table
 	callsColor = figure.Color(12)
 )
 
-// Palette gives each of the causes of idle time in the steps of some runs a colour, the
-// largest first.
+// Palette assigns a colour to each cause of idle time in some runs, the largest first.
 func Palette(of ...*Timeline) figure.Palette {
 	total := map[string]int64{}
 	for _, t := range of {
@@ -44,16 +43,16 @@ func Palette(of ...*Timeline) figure.Palette {
 
 func us(ns int64) float64 { return float64(ns) / 1e3 }
 
-// plot draws the step, and says what it leaves out.
+// plot draws the step, and returns what it leaves out.
 func (s *Step) plot(colors figure.Palette) (p *figure.Timeline, left []string) {
 	p = &figure.Timeline{From: us(s.Start), To: us(s.Until), Limit: maxNamed}
-	place := make([]int, len(s.Events)) // track of an event that arrows may begin or end at
+	place := make([]int, len(s.Events)) // by event: its track, -1 if it is not drawn
 	for i := range place {
 		place[i] = -1
 	}
 	left = s.drawThreads(p, colors, place)
 	left = append(left, s.drawGPUs(p, colors, place)...)
-	drawn := map[int32]bool{} // a graph launch has an arrow to the first that it ran
+	drawn := map[int32]bool{} // a graph launch has an arrow to the first row that it launched only
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Kind.IsGPU() && e.Launch >= 0 && place[i] >= 0 && place[e.Launch] >= 0 && !drawn[e.Launch] {
 			drawn[e.Launch] = true
@@ -72,10 +71,10 @@ func (s *Step) plot(colors figure.Palette) (p *figure.Timeline, left []string) {
 type thread struct {
 	id       int64
 	launches int
-	events   []int
+	events   []int // indexes of Step.Events
 }
 
-// threads are those of a step, the one that launched most first.
+// threads returns the threads of the step, the one that launched most first.
 func (s *Step) threads() (all []*thread) {
 	at := map[int64]*thread{}
 	for i := range s.Events {
@@ -104,8 +103,7 @@ func (s *Step) threads() (all []*thread) {
 	return all
 }
 
-// drawThreads adds the threads: a track of ranges, one of calls, and one of what the
-// operating system recorded.
+// drawThreads adds the tracks of the threads, and returns what it leaves out.
 func (s *Step) drawThreads(p *figure.Timeline, colors figure.Palette, place []int) (left []string) {
 	all := s.threads()
 	if more := len(all) - maxThreads; more > 0 {
@@ -118,7 +116,7 @@ func (s *Step) drawThreads(p *figure.Timeline, colors figure.Palette, place []in
 	return left
 }
 
-// kinds are the rows of a thread that have a track each.
+// kinds are the kinds of rows of a thread that have a track each.
 var kinds = []struct {
 	kind event.Kind
 	name string
@@ -127,7 +125,7 @@ var kinds = []struct {
 func (s *Step) drawThread(p *figure.Timeline, th *thread, colors figure.Palette, place []int) {
 	for _, k := range kinds {
 		t := figure.Track{Name: fmt.Sprintf("thread %d: %s", th.id, k.name), Thin: k.kind == event.Run}
-		var open []int64 // ends of the spans around
+		var open []int64 // ends of the open spans
 		for _, i := range th.events {
 			e := &s.Events[i]
 			if e.Kind != k.kind || e.End <= s.Start {
@@ -158,7 +156,7 @@ func (s *Step) drawThread(p *figure.Timeline, th *thread, colors figure.Palette,
 	}
 }
 
-// span is an event, cut to the step.
+// span returns an event as a span, clipped to the step.
 func (s *Step) span(e *Event, name string, color figure.Color, depth int) figure.Span {
 	return figure.Span{Name: name, From: us(max(e.Start, s.Start)), To: us(min(e.End, s.Until)), Color: color, Depth: depth}
 }
@@ -171,7 +169,7 @@ type stream struct {
 	events []int
 }
 
-// streams are those of a step by device, of each the one with most work first.
+// streams returns the streams of the step by device, those with the most work first.
 func (s *Step) streams() (all []*stream) {
 	type key struct {
 		device int32
@@ -197,7 +195,8 @@ func (s *Step) streams() (all []*stream) {
 	return all
 }
 
-// drawGPUs adds for each GPU its idle time by cause and its streams.
+// drawGPUs adds, for each GPU, its idle time by cause and its streams, and returns what
+// it leaves out.
 func (s *Step) drawGPUs(p *figure.Timeline, colors figure.Palette, place []int) (left []string) {
 	gpus, streams, skipped := 0, 0, 0
 	last := int32(-1)
@@ -227,7 +226,7 @@ func (s *Step) drawGPUs(p *figure.Timeline, colors figure.Palette, place []int) 
 	return left
 }
 
-// number is a number that may not be known.
+// number formats a number that may be None.
 func number(n int64) string {
 	if n == None {
 		return "unknown"
@@ -235,7 +234,8 @@ func number(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// gaps are those of a GPU in their order, neighbours of one cause and site as one.
+// gaps returns the gaps of a GPU in order, adjacent ones of one cause, site and why
+// joined.
 func (s *Step) gaps(device int32) (all []Gap) {
 	for _, g := range s.Gaps {
 		if g.Device == device && g.Start < g.End {
@@ -254,7 +254,7 @@ func (s *Step) gaps(device int32) (all []Gap) {
 	return joined
 }
 
-// title is what a gap is called.
+// title describes a gap.
 func (g *Gap) title() string {
 	name := g.Cause
 	if g.Late != "" {

@@ -2,18 +2,18 @@ package timeline
 
 import "slices"
 
-// worst keeps the steps with the largest weights, the worst first.
+// worst keeps the steps with the largest weights, the largest first.
 type worst struct {
 	limit int
 	steps []*Step
 }
 
-// wants reports whether a step of some weight would be kept.
+// wants reports whether a step of a weight would be kept.
 func (w *worst) wants(weight int64) bool {
 	return len(w.steps) < w.limit || w.limit > 0 && weight > w.steps[w.limit-1].weight
 }
 
-// add keeps a step, where it is one of the worst: of equal ones the earlier.
+// add keeps a step if it is one of the worst; of equal ones the earlier.
 func (w *worst) add(s *Step) {
 	if !w.wants(s.weight) {
 		return
@@ -30,7 +30,7 @@ func (w *worst) add(s *Step) {
 	}
 }
 
-// release lets go of all steps.
+// release gives up all steps.
 func (w *worst) release() {
 	for _, s := range w.steps {
 		s.refs--
@@ -38,16 +38,16 @@ func (w *worst) release() {
 	w.steps = nil
 }
 
-// spread keeps some of the steps that it was given, by chance and yet always the same:
-// steps of a phase may come at regular intervals, and evenly chosen ones would be of that
-// phase alone, or of any but it.
+// spread keeps a pseudo-random sample of the steps, the same one in every run of the
+// program. Steps of a phase may come at regular intervals: evenly spaced ones might all
+// be of that phase, or none.
 type spread struct {
 	limit, seen int
-	steps       []*Step // by their places in the draw, the first drawn first
+	steps       []*Step // by their places in the draw, the lowest first
 	drawn       []uint64
 }
 
-// place is that of the next step in the draw.
+// place returns the place of the next step in the draw.
 func (p *spread) place() uint64 {
 	x := uint64(p.seen) + 0x9e3779b97f4a7c15 // splitmix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -60,7 +60,7 @@ func (p *spread) wants() bool {
 	return len(p.steps) < p.limit || p.limit > 0 && p.place() < p.drawn[p.limit-1]
 }
 
-// add counts a step, and keeps it where it is drawn.
+// add counts a step, and keeps it if it is drawn.
 func (p *spread) add(s *Step) {
 	keep, place := p.wants(), p.place()
 	p.seen++

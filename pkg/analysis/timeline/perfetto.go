@@ -1,24 +1,24 @@
-// Perfetto writes steps of a run (package timeline) as the JSON of chrome://tracing, which
+// WritePerfetto writes the kept steps of a run as JSON for chrome://tracing, which
 // ui.perfetto.dev, Speedscope and others open.
 //
 // # Tracks
 //
-// A rank is a group of tracks (a process), with these in it, from the top:
+// A rank is a process, a group of tracks. From the top these are:
 //
 //	steps               the steps that are shown, with their idle time and phase
-//	GPU 0 waits for     the idle time of each GPU, by cause; with the site, the path of
-//	                    ranges and why the thread did not go on, where these are known
-//	GPU 0, stream 7     kernels, replays, copies
-//	thread 4000         ranges, calls of CUDA and of the system's libraries
-//	thread 4000, CPU    when the thread ran, where that was recorded
-//	profiler            time that the profiler took on no thread
+//	GPU 0 waits for     the idle time of each GPU, by cause; with site, path of ranges
+//	                    and why the thread was stalled, as far as known
+//	GPU 0, stream 7     kernels, graph replays, copies
+//	thread 4000         ranges, CUDA calls and OS calls
+//	thread 4000, CPU    when the thread ran, if that was recorded
+//	profiler            overhead of the profiler without a thread
 //
-// An arrow goes from each launching call to the first row that it launched. What
-// overlaps on a track without being within it, such as kernels of a stream that
-// overlap, is in a second track of its name, and so on.
+// An arrow goes from each launch call to the first row that it launched. What overlaps
+// on a track without nesting, such as concurrent kernels of a stream, goes to a second
+// track of the same name, and so on.
 //
-// Times are those of the stream in ns, moved up by a constant where some lie below 0.
-// The same steps give the same bytes. Names come from the trace, as valid UTF-8 and
-// 1,024 bytes at most, and nothing but names and numbers of rows is written.
+// Times are those of the stream in ns, shifted by a constant if some are below 0. The
+// same steps give the same bytes. Names come from the trace, as valid UTF-8 of at most
+// 1,024 bytes. Only names and numbers of rows are written.
 
 package timeline

@@ -16,17 +16,17 @@ type slice struct {
 	start, end int64 // ns
 	name       string
 	category   string
-	args       []string // more that is said of it, each a key and a value of JSON
-	out, in    uint64   // numbers of the arrow that begins here, and of the one that ends here; 0 for none
+	args       []string // further arguments, each a JSON key and value
+	out, in    uint64   // ids of the arrow that begins here and of the one that ends here, 0 for none
 }
 
-// arg is something more that is said of a slice.
+// arg formats an argument of a slice.
 func arg[V string | int64](key string, value V) string {
 	return quote(key) + ":" + quote(value)
 }
 
-// track is slices of which each two are apart, or one within the other. They are in the
-// order of their start, of equal starts the longer first.
+// track is a list of slices, of which any two are disjoint or nested. They are sorted by
+// start, then the longer first.
 type track struct {
 	name   string
 	slices []slice
@@ -38,7 +38,7 @@ type group struct {
 	tracks []track
 }
 
-// layout puts the steps of a run on tracks.
+// layout places the steps of a run on tracks.
 func layout(t *Timeline) []group {
 	var groups []group
 	arrows := uint64(0)
@@ -58,7 +58,7 @@ func layout(t *Timeline) []group {
 	return groups
 }
 
-// shift moves all times up where some are below 0.
+// shift moves all times up if some are below 0.
 func shift(groups []group) {
 	var first int64
 	for _, g := range groups {
@@ -78,7 +78,7 @@ func shift(groups []group) {
 	}
 }
 
-// section is where the tracks of one kind stand in their group.
+// section is the position of a kind of track in its group.
 type section uint8
 
 const (
@@ -89,11 +89,11 @@ const (
 	profiler
 )
 
-// trackKey says what is on a track, and orders tracks.
+// trackKey identifies a track and gives the order of tracks.
 type trackKey struct {
 	section section
-	id      int64 // the device, or the thread
-	part    int64 // the stream, or 1 for when the thread ran
+	id      int64 // the device or thread
+	part    int64 // the stream, or for a thread 1 for the track of when it ran
 }
 
 func (k trackKey) name() string {
@@ -116,8 +116,8 @@ func (k trackKey) name() string {
 	return "profiler"
 }
 
-// eventKey is what an event that is open over two steps, or launched in one what runs in
-// another, is recognised by.
+// eventKey identifies an event that occurs in two steps: it is open across their border,
+// or launched in one what runs in the other.
 type eventKey struct {
 	track       trackKey
 	start, end  int64
@@ -125,7 +125,7 @@ type eventKey struct {
 	correlation int64
 }
 
-// place is where a slice is.
+// place is the position of a slice.
 type place struct {
 	track trackKey
 	index int
@@ -138,7 +138,7 @@ type builder struct {
 	arrows *uint64
 }
 
-// step adds what happened in a step.
+// step adds a step and what happened in it.
 func (b *builder) step(s *Step) {
 	name := "trace"
 	if s.Number >= 0 {
@@ -176,13 +176,13 @@ func (b *builder) step(s *Step) {
 	}
 }
 
-// add adds a slice and returns where it is.
+// add adds a slice and returns its place.
 func (b *builder) add(k trackKey, s slice) place {
 	b.tracks[k] = append(b.tracks[k], s)
 	return place{k, len(b.tracks[k]) - 1}
 }
 
-// event adds an event, unless the step before has it.
+// event adds an event, unless an earlier step has added it, and returns its place.
 func (b *builder) event(s *Step, e *Event) place {
 	key := eventKey{keyOf(e), e.Start, e.End, s.Names[e.Name], e.Correlation}
 	if at, ok := b.seen[key]; ok {
@@ -216,7 +216,7 @@ func keyOf(e *Event) trackKey {
 	return trackKey{section: threads, id: e.Thread}
 }
 
-// arrow draws an arrow from a call to what it launched first.
+// arrow adds an arrow from a call to the first row that it launched.
 func (b *builder) arrow(from, to place) {
 	call, row := &b.tracks[from.track][from.index], &b.tracks[to.track][to.index]
 	if call.out != 0 || row.in != 0 {
@@ -226,7 +226,7 @@ func (b *builder) arrow(from, to place) {
 	call.out, row.in = *b.arrows, *b.arrows
 }
 
-// finish returns the tracks in their order, each with slices that nest.
+// finish returns the tracks in order, each with slices that nest.
 func (b *builder) finish() (all []track) {
 	keys := slices.SortedFunc(maps.Keys(b.tracks), func(x, y trackKey) int {
 		return cmp.Or(cmp.Compare(x.section, y.section), cmp.Compare(x.id, y.id), cmp.Compare(x.part, y.part))
@@ -245,8 +245,8 @@ func (b *builder) finish() (all []track) {
 	return all
 }
 
-// nest returns the slices that nest, the first of those that do not included, and the
-// rest.
+// nest separates the slices that nest from the rest. Of two that overlap without
+// nesting, the earlier fits.
 func nest(list []slice) (fits, rest []slice) {
 	var open []int64 // ends
 	for _, s := range list {
@@ -263,10 +263,10 @@ func nest(list []slice) (fits, rest []slice) {
 	return fits, rest
 }
 
-// maxName bounds a name, in bytes.
+// maxName is the longest name, in bytes.
 const maxName = 1 << 10
 
-// clean returns a name as it is written.
+// clean makes a name printable and limits its length.
 func clean(name string) string {
 	name = table.Printable(name)
 	if len(name) <= maxName {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// WritePerfetto writes steps in the format of chrome://tracing. Times are in us there.
+// WritePerfetto writes steps in the format of chrome://tracing, with times in us.
 func WritePerfetto(w io.Writer, t *Timeline) error {
 	out := bufio.NewWriter(w)
 	j := jsonWriter{out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["}
@@ -40,7 +40,7 @@ func WritePerfetto(w io.Writer, t *Timeline) error {
 // jsonWriter writes the events of a JSON trace.
 type jsonWriter struct {
 	*bufio.Writer
-	before string // goes ahead of the next event
+	before string // to write before the next event
 }
 
 func (j *jsonWriter) line(format string, args ...any) {
@@ -49,11 +49,10 @@ func (j *jsonWriter) line(format string, args ...any) {
 	fmt.Fprintf(j, format, args...)
 }
 
-// decimalUs returns ns in us, exactly.
+// decimalUs formats ns exactly in us; ns must not be negative.
 func decimalUs(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
 
-// quote returns a value as JSON, with nothing in it that a page of HTML would
-// read.
+// quote returns a value as JSON, safe to embed in HTML.
 func quote[V string | int64](v V) string {
 	b, err := json.Marshal(v)
 	if err != nil {

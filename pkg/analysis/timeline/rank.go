@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// segment is what is kept of a segment.
+// segment is the kept steps of a segment.
 type segment struct {
 	index  int32 // in RankSteps.Segments
 	steps  int
@@ -17,7 +17,7 @@ type segment struct {
 	spread spread
 }
 
-// rank is what is known of a rank after the rows so far. It is a step.Accumulator.
+// rank is the state of a rank after the rows so far. It is a step.Accumulator.
 type rank struct {
 	c    *Collector
 	id   int32
@@ -26,12 +26,12 @@ type rank struct {
 	idle *idle.Rank
 
 	gpus    []*gpu
-	now     *Step            // under way: the open step, or what is before the first
-	names   map[string]int32 // of now.Names
-	open    segment          // under way
-	last    segment          // the last one before it of step.MinSteps or more
-	late    []*Step          // that ended while a GPU was idle
-	lastRow int64            // number of its last row among those of the stream
+	now     *Step            // the open step, or what precedes the first
+	names   map[string]int32 // indexes in now.Names
+	open    segment          // the open segment
+	last    segment          // the last one before it with at least step.MinSteps steps
+	late    []*Step          // steps that ended while a GPU was idle
+	lastRow int64            // number of its last row in the stream
 	closed  bool
 }
 
@@ -53,7 +53,7 @@ func newRank(c *Collector, id int32) *rank {
 	return r
 }
 
-// begin makes a new step the one under way, which begins with what is open.
+// begin makes a new step the open one. It takes over the events that are still open.
 func (r *rank) begin(number, start int64) {
 	before := r.now
 	r.now = &Step{Rank: r.id, Number: number, Phase: event.Unknown, Start: start}
@@ -69,7 +69,7 @@ func (r *rank) begin(number, start int64) {
 	}
 }
 
-// name returns the number of a name in the step under way.
+// name returns the index of a name in the open step, a new one if it is new.
 func (r *rank) name(text []byte) int32 {
 	n, ok := r.names[string(text)]
 	if !ok {
@@ -80,10 +80,10 @@ func (r *rank) name(text []byte) int32 {
 	return n
 }
 
-// Begin begins a slice.
+// Begin implements step.Accumulator.
 func (r *rank) Begin(step.Slice) {}
 
-// End ends a slice: no GPU is known to be idle in one that was not recorded.
+// End pauses the idle time during a slice that was not recorded.
 func (r *rank) End(s step.Slice, t int64) {
 	if !s.Unrecorded {
 		return
@@ -117,7 +117,7 @@ func (r *rank) Step(b *event.Batch, i, k int) {
 	r.idle.Step(s.Start, s.End)
 }
 
-// endSegment ends the open segment, of which steps are kept where it has enough.
+// endSegment ends the open segment, and keeps its steps if there are enough.
 func (r *rank) endSegment() {
 	drop := &r.open
 	if r.open.steps >= step.MinSteps {
@@ -133,7 +133,7 @@ func (r *rank) endSegment() {
 // EndStep ends step k.
 func (r *rank) EndStep(k int, _ step.Owner) { r.end(r.walk.Steps.Last().Until) }
 
-// end ends the step under way at a time, and keeps it where it is one to keep.
+// end ends the open step at a time, and keeps it if it is one to keep.
 func (r *rank) end(until int64) {
 	s := r.now
 	s.Until = until
@@ -167,7 +167,7 @@ func (r *rank) end(until int64) {
 	}
 }
 
-// complete reports whether nothing is to come of a step, or nobody wants it any more.
+// complete reports whether a step is complete, or not kept any more.
 func (r *rank) complete(s *Step) bool {
 	return s.refs == 0 || !slices.ContainsFunc(r.gpus, func(d *gpu) bool { return d.GPU.End < s.Until })
 }
@@ -192,7 +192,7 @@ func (r *rank) Rows(b *event.Batch, i, j int) {
 	r.idle.Bound()
 }
 
-// addGPU observes what a GPU ran, and the gap that it ends.
+// addGPU observes a GPU row and the gap that it ends.
 func (r *rank) addGPU(b *event.Batch, i int) {
 	if !r.idle.IsActivity(b, i) {
 		return
@@ -223,7 +223,7 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 // stepped reports whether the stream has steps.
 func (r *rank) stepped() bool { return r.c.header.Isolation != nil }
 
-// gpu returns the one of idle's, which may be a new one.
+// gpu returns the GPU for one of package idle, a new one if it is new.
 func (r *rank) gpu(of *idle.GPU) *gpu {
 	for _, d := range r.gpus {
 		if d.GPU == of {
@@ -234,8 +234,7 @@ func (r *rank) gpu(of *idle.GPU) *gpu {
 	return r.gpus[len(r.gpus)-1]
 }
 
-// addGap adds idle time to the step under way, and to those before it that it reaches
-// back into.
+// addGap adds idle time to the open step, and to earlier ones that it extends into.
 func (r *rank) addGap(g Gap) {
 	if from := max(g.Start, r.now.Start); from < g.End {
 		r.now.Gaps = append(r.now.Gaps, Gap{Device: g.Device, Start: from, End: g.End, Cause: g.Cause, Site: g.Site, Path: g.Path, Why: g.Why})
@@ -247,8 +246,8 @@ func (r *rank) addGap(g Gap) {
 	}
 }
 
-// addEvent adds a row to the step under way. Before the first step only what is open
-// counts.
+// addEvent adds a row to the open step. Before the first step, only open events are kept
+// when there are too many.
 func (r *rank) addEvent(b *event.Batch, i int) {
 	s := r.now
 	if len(s.Events) >= MaxEvents && r.stepped() && r.walk.Steps.Len() == 0 {
@@ -278,7 +277,7 @@ func (r *rank) addEvent(b *event.Batch, i int) {
 	s.Events = append(s.Events, e)
 }
 
-// close observes the end of the rank's rows, of which only its window row may follow.
+// close ends the rank's rows. Only its window row may follow.
 func (r *rank) close() {
 	if r.closed {
 		return

@@ -1,12 +1,12 @@
-// Series adds up how the steps of a run went, one after another and rank by rank,
-// and draws that: drift, bursts, rare stalls, and the rank that differs.
+// A Series sums up the steps of a run over time and by rank, and draws them: drift,
+// bursts, rare stalls, and the rank that differs.
 //
-// A step is divided into parts without remainder: what the GPUs work for, idle time by whatever
-// an analysis knows of it, and what they wait for in collectives. Times are in microseconds per step and GPU.
-// Steps of one number in several ranks count as one each; of a long run several numbers
-// are a bin, of which the shortest and the longest step are kept, so that a rare stall
-// does not vanish in a mean. What is kept does not depend on the number of ranks but for
-// their own rows, and the periods of all steps.
+// A step is divided completely into parts: GPU work, idle time by whatever the caller
+// divides it by, and waits in collectives. Times are in us per step and GPU. A step of
+// several ranks counts once per rank. In a long run several step numbers share a bin,
+// which keeps its shortest and longest step, so that a rare stall does not vanish in a
+// mean. Memory does not depend on the number of ranks, except for their own rows and the
+// periods of all steps.
 
 package timeline
 
@@ -17,40 +17,40 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// maxBins is how many bins of steps there are at most, maxRanks how many ranks.
+// maxBins is the largest number of bins, maxRanks of ranks that are drawn.
 const (
 	maxBins  = 200
 	maxRanks = 64
 )
 
-// Series is how the steps that count went.
+// Series is the steps over time and by rank.
 type Series struct {
 	Bins  []Bin  // in the order of steps
-	Ranks []Rank // in order; of many those with the most idle time
-	Left  int    // how many ranks are not among them
+	Ranks []Rank // by number; if there are too many, those with the most idle time
+	Left  int    // number of ranks that are left out
 }
 
-// Bin is a number of steps, of all ranks.
+// Bin is the steps of consecutive numbers, of all ranks.
 type Bin struct {
-	First, Last int // numbers of steps, both included
+	First, Last int // numbers of steps, both inclusive
 	Steps       int // rank-steps
-	// The least, median and largest of the steps' periods, and of their idle time.
+	// Least, median and largest period, and idle time, of the steps.
 	Period, Idle [3]float64
-	Parts        []float64 // busy, then the parts of idle time: means
+	Parts        []float64 // means: GPU work, the parts of idle time, waits
 }
 
 // Rank is the steps of a rank.
 type Rank struct {
 	Rank  int32     // number of the rank
-	Steps int       // that count
-	Parts []float64 // as those of a Bin
+	Steps int       // number of steps
+	Parts []float64 // as in Bin
 }
 
-// Idle is the idle time of a step.
+// Idle returns the mean idle time of a step.
 func (r *Rank) Idle() float64 { return sum(r.Parts[1 : len(r.Parts)-1]) }
 
-// Waits names waits in collectives, and WaitsColor is theirs in all figures: the GPU spins for a
-// late rank, and is neither idle nor at work.
+// Waits is the name of waits in collectives, and WaitsColor their colour in all figures.
+// The GPU spins for a late rank: it is neither idle nor doing work.
 const (
 	Waits      = "waits in collectives"
 	WaitsColor = figure.Bad
@@ -68,23 +68,23 @@ func sum(values []float64) (total float64) {
 	return total
 }
 
-// Builder adds steps up.
+// Builder sums steps up.
 type Builder struct {
 	first, width int
-	parts        int // with work and waits
+	parts        int // including work and waits
 	bins         []bin
 	ranks        []Rank
 	last         int
 }
 
-// bin is a Bin that is being added up.
+// bin accumulates a Bin.
 type bin struct {
 	parts        []float64
-	period, idle []float64 // of each rank-step
+	period, idle []float64 // by rank-step
 }
 
-// NewBuilder makes room for steps from number first to number last, with so many parts of
-// idle time.
+// NewBuilder returns a builder for steps first to last, both inclusive, whose idle time
+// has the given number of parts.
 func NewBuilder(first, last, parts int) *Builder {
 	b := &Builder{first: first, last: last, parts: parts + 2, width: (last - first + maxBins) / maxBins}
 	b.bins = make([]bin, (last-first)/b.width+1)
@@ -99,33 +99,34 @@ type RankBuilder struct {
 	of   *Builder
 	rank Rank
 	from int
-	idle []float64 // of each step
-	wait []float64 // likewise
+	idle []float64 // by step
+	wait []float64 // by step
 }
 
-// Rank begins a rank of which n steps count, from number from on.
+// Rank begins a rank with n steps, numbered from from on.
 func (b *Builder) Rank(number int32, from, n int) *RankBuilder {
 	return &RankBuilder{b, Rank{Rank: number, Parts: make([]float64, b.parts)}, from, make([]float64, n), make([]float64, n)}
 }
 
-// bin is that of a step.
+// bin returns the bin of a step.
 func (r *RankBuilder) bin(step int) *bin { return &r.of.bins[(step-r.of.first)/r.of.width] }
 
-// Idle adds to a part of the idle time of a step; the first part is number 0.
+// Idle adds us to a part of the idle time of a step. Parts count from 0.
 func (r *RankBuilder) Idle(step, part int, us float64) {
 	r.bin(step).parts[part+1] += us
 	r.rank.Parts[part+1] += us
 	r.idle[step-r.from] += us
 }
 
-// Wait adds to the time that a step waits in collectives.
+// Wait adds us to the waits of a step in collectives.
 func (r *RankBuilder) Wait(step int, us float64) {
 	r.bin(step).parts[r.of.parts-1] += us
 	r.rank.Parts[r.of.parts-1] += us
 	r.wait[step-r.from] += us
 }
 
-// Step adds a step whose idle time and waits were added: what is left of its period is work.
+// Step adds a step of a period, in us, after its idle time and waits. The rest of the
+// period is work.
 func (r *RankBuilder) Step(step int, period float64) {
 	b, idle := r.bin(step), r.idle[step-r.from]
 	work := period - idle - r.wait[step-r.from]
@@ -143,14 +144,14 @@ func (r *RankBuilder) Close() {
 	}
 }
 
-// scale makes means of sums.
+// scale turns sums into means.
 func scale(sums []float64, n int) {
 	for k := range sums {
 		sums[k] /= float64(n)
 	}
 }
 
-// Close ends the ranks and returns what they come to.
+// Close returns the series. All ranks must have been closed.
 func (b *Builder) Close() *Series {
 	s := &Series{}
 	s.Ranks, s.Left = MostOf(b.ranks, func(r Rank) float64 { return r.Idle() })
@@ -167,14 +168,14 @@ func (b *Builder) Close() *Series {
 	return s
 }
 
-// extent is the least, the median and the largest of some values.
+// extent returns the least, the median and the largest value. It sorts values.
 func extent(values []float64) [3]float64 {
 	slices.SortFunc(values, cmp.Compare)
 	return [3]float64{values[0], values[len(values)/2], values[len(values)-1]}
 }
 
-// MostOf keeps the ranks that have most of something, as many as are drawn, in their
-// order, and counts those that it leaves out.
+// MostOf keeps the ranks with the most of something, as many as are drawn, in their
+// order. left is the number of the others.
 func MostOf[T any](ranks []T, of func(T) float64) (kept []T, left int) {
 	if left = len(ranks) - maxRanks; left <= 0 {
 		return ranks, 0

@@ -9,9 +9,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// Document adds the steps over time, and the ranks beside one another where there are
-// several, as figures. parts names GPU work and the parts of idle time; by says in titles
-// what divides idle time, such as "by cause", "" for nothing.
+// Document adds figures of the steps over time and, if there are several ranks, of the
+// ranks side by side. parts are GPU work and the parts of idle time. by says in titles
+// what idle time is divided by, such as "by cause"; "" for nothing.
 func (s *Series) Document(d *report.Section, parts []figure.Series, by string) {
 	if by != "" {
 		by = " " + by
@@ -60,7 +60,7 @@ func (s *Series) steps(d *report.Section, parts []figure.Series, what string) {
 	d.Extra("Steps over time: "+what+", per step and GPU", alt, p, t)
 }
 
-// ranks draws the ranks beside one another.
+// ranks draws the ranks side by side.
 func (s *Series) ranks(d *report.Section, parts []figure.Series, what string) {
 	p := &figure.Bars{Series: parts, Named: true}
 	t := &report.Table{OneUnit: true, Columns: []report.Column{{Title: "rank"}, {Title: "steps", Kind: report.Count}}}
@@ -89,7 +89,7 @@ func addColumns(t *report.Table, parts []figure.Series) {
 	}
 }
 
-// numbers are the cells of some times.
+// numbers returns the cells of some times.
 func numbers(us []float64) (cells []report.Cell) {
 	for _, x := range us {
 		cells = append(cells, report.Num(x))
@@ -97,7 +97,7 @@ func numbers(us []float64) (cells []report.Cell) {
 	return cells
 }
 
-// Without says how many ranks are not in a figure.
+// Without says how many ranks are not in a figure, "" for none.
 func Without(ranks int) string {
 	if ranks == 0 {
 		return ""

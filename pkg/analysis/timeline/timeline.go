@@ -32,55 +32,57 @@ import (
 	"math"
 )
 
-// MaxEvents is how many events of a step are kept.
+// MaxEvents is the largest number of events kept of a step.
 const MaxEvents = 1 << 16
 
-// MaxNumbers is how many steps are kept by their number, over all ranks.
+// MaxNumbers is the largest number of steps kept by number, over all ranks.
 const MaxNumbers = 8
 
-// None stands for a number that is not known.
+// None stands for an unknown number.
 const None = int64(math.MinInt64)
 
 // Options say which steps to keep.
 type Options struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Worst is how many of the steps with the most idle time are kept, Spread how many
-	// others of the first rank, by chance.
+	// Worst is the number of steps with the most idle time to keep, over all ranks,
+	// Spread the number of steps of the first rank to sample at random.
 	Worst, Spread int
-	// Slowest has the worst be those with the longest periods.
+	// Slowest makes the longest steps the worst, instead of those with the most idle
+	// time.
 	Slowest bool
-	// Numbers are steps that are kept in any case, MaxNumbers of them at most.
+	// Numbers are the numbers of steps to keep in any case; at most MaxNumbers steps are
+	// kept for them.
 	Numbers []int64
 }
 
 // Timeline is the steps that were kept.
 type Timeline struct {
-	// Steps are in the order of their ranks and starts.
+	// Steps are sorted by rank, then start.
 	Steps []*Step
-	// Seen is how many steps they were chosen from.
+	// Seen is the number of steps that they were chosen from.
 	Seen int
 }
 
-// Step is what happened in a step of a rank.
+// Step is everything that happened in a step of a rank.
 type Step struct {
 	Rank   int32       // number of the rank
-	Number int64       // of the step in the stream, -1 where the stream has no steps
-	Phase  event.Phase // Unknown where nothing says
-	Start  int64       // ns, of its period
-	Until  int64       // ns, where its period ends
+	Number int64       // number of the step in the stream, -1 if the stream has no steps
+	Phase  event.Phase // Unknown if it is not known
+	Start  int64       // ns, start of its period
+	Until  int64       // ns, end of its period
 	Idle   int64       // ns, over the rank's GPUs
-	Asked  bool        // it is kept for its number
-	Worst  int         // its place among the worst steps, from 1; 0 where it is none of them
+	Asked  bool        // kept for its number
+	Worst  int         // place among the worst steps, from 1; 0 if it is not one
 
-	Names  []string // as in the trace: hostile
-	Events []Event  // in the order of their start, of equal starts the longer first
-	Gaps   []Gap    // in no order
-	Waits  []Gap    // in collectives, likewise: the GPU is busy, and its cause is the late rank's
-	Left   int      // events beyond MaxEvents, which are not here
+	Names  []string // as in the trace: untrusted
+	Events []Event  // by start, then the longer first
+	Gaps   []Gap    // idle time, in no order
+	Waits  []Gap    // waits in collectives, likewise: the GPU is busy, and the cause is the late rank's
+	Left   int      // number of events beyond MaxEvents, which are missing
 
-	weight int64 // what makes it one of the worst
-	refs   int   // keepers that hold it
+	weight int64 // sort key of the worst
+	refs   int   // number of keepers that hold it
 }
 
 // Event is a row of the trace.
@@ -88,24 +90,24 @@ type Event struct {
 	Start, End  int64       // ns
 	Kind        event.Kind  // as in the stream
 	Class       event.Class // -1 for none
-	Name        int32       // in Step.Names
+	Name        int32       // index in Step.Names
 	Device      int32       // of GPU rows
-	Stream      int64       // of GPU rows, None where it is not known
-	Thread      int64       // of host rows, None where it is not known
+	Stream      int64       // of GPU rows, None if unknown
+	Thread      int64       // of host rows, None if unknown
 	Correlation int64       // of calls and GPU rows, else None
-	Launch      int32       // of GPU rows the index of the launching call in Step.Events, -1 where it is not there
-	Replayed    bool        // a CUDA graph ran it
+	Launch      int32       // of GPU rows: index of the launch call in Step.Events; -1 if it is not there, and for host rows
+	Replayed    bool        // part of a CUDA graph replay
 
-	launched int64 // start of the launching call, None where it is not known
+	launched int64 // start of the launch call, None if unknown
 }
 
-// Gap is a stretch of time in which a GPU is idle, or waits in a collective, for one reason.
+// Gap is a time slice in which a GPU is idle, or waits in a collective, for one cause.
 type Gap struct {
-	Device     int32  // number of the GPU that waits
+	Device     int32  // the GPU that waits
 	Start, End int64  // ns
-	Cause      string // of section "Causes" of package idle
-	Site       string // the call or kernel that it arose in, "" for none
-	Path       string // the ranges around that, the outermost first, "" for none
-	Late       string // of a wait in a collective: what is late, as "for rank 2"
-	Why        string // why the thread did not go on (idle (hoststate.go)), "" where nobody asked
+	Cause      string // as in section "Causes" of package idle
+	Site       string // the call or kernel, "" for none
+	Path       string // the open ranges, outermost first, "" for none
+	Late       string // of a wait in a collective: what is late, such as "for rank 2"
+	Why        string // why the thread was stalled (hoststate.go of package idle), "" if unknown
 }

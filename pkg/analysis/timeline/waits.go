@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// observeCollective observes an activity of a GPU for the waits in collectives.
+// observeCollective observes a GPU activity for the waits in collectives.
 func (r *rank) observeCollective(d *gpu, a *idle.Activity, b *event.Batch, i int) {
 	class, ok := b.Class.Get(i)
 	if a.Kind != event.Kernel || !ok || !class.IsCollective() {
@@ -20,7 +20,7 @@ func (r *rank) observeCollective(d *gpu, a *idle.Activity, b *event.Batch, i int
 	})
 }
 
-// addWaits divides the collectives of all ranks, and adds to the steps that were kept how long
+// addWaits divides the collectives of all ranks, and adds to the kept steps how long
 // their GPUs wait in them, and for what.
 func (c *Collector) addWaits(kept []*Step) {
 	var lanes []collective.Lane
@@ -51,7 +51,7 @@ func (c *Collector) addWaits(kept []*Step) {
 	})
 }
 
-// addWait adds a wait to a step. Its parts lie one after the other.
+// addWait adds a wait to a step, clipped to it. Its parts are consecutive.
 func (c *Collector) addWait(s *Step, device int32, w *collective.Member, late string) {
 	at := w.At
 	for _, p := range w.Parts {
