@@ -2,7 +2,7 @@ package layer
 
 import "github.com/hostbound/hostbound/pkg/step"
 
-// alignment is a unit and which kernel of a step is at which place of it.
+// alignment is a unit, and the alignment of a step's kernels with it.
 type alignment struct {
 	symbols     []int32 // of the step
 	classes     []int32 // of the step
@@ -11,14 +11,14 @@ type alignment struct {
 
 	*step.Alignment
 	single bool
-	types  []LayerType // nil where the layers cannot be told
-	cut    int         // of a ring: the kernel of the step that it begins with
+	types  []LayerType // nil if the layers are unknown
+	cut    int         // of a ring: index of the kernel of the step at which it begins
 }
 
-// align aligns the step to its unit.
+// align aligns the step with its unit.
 func (a *alignment) align() { a.Alignment = step.Align(a.symbols, a.unit) }
 
-// again aligns the step to another unit and keeps its repetitions.
+// again aligns the step with another unit and keeps its repetitions.
 func (a *alignment) again(unit, classes []int32) {
 	a.unit, a.unitClasses = unit, classes
 	a.align()
@@ -47,7 +47,7 @@ func (a *alignment) improve() {
 	}
 }
 
-// rotate turns the unit so that it begins where layers do.
+// rotate rotates the unit so that it begins where layers do.
 func (a *alignment) rotate(roles Roles) {
 	first, last := -1, -1
 	for i, at := range a.Places {

@@ -6,25 +6,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Limits of what is kept to look for a repeated unit.
+// Limits of the kernels that are kept to find a repeated unit.
 const (
 	maxSteps     = 8       // steps of a Keeper
 	maxKernels   = 1 << 15 // kernels of a step
-	traceKernels = 1 << 14 // kernels of a trace without steps: the last ones
+	traceKernels = 1 << 14 // kernels of a trace without steps: the last ones are kept
 )
 
 // Sampled is a kernel of a step that was kept.
 type Sampled struct {
 	Start, End int64       // ns
-	Name       int32       // number of its name, the caller's
-	Path       int32       // number of the path of ranges it was launched in, -1 for none or not known
+	Name       int32       // id of its name, chosen by the caller
+	Path       int32       // id of the path of ranges around its launch, -1 for none or unknown
 	Class      event.Class // -1 for none
 	Stream     int32       // CUDA stream
-	Replayed   bool        // the replay of a graph ran it
+	Replayed   bool        // part of a CUDA graph replay
 }
 
-// Keeper keeps the kernels of at most eight steps, spread over all that it was offered.
-// Of steps that differ in their generation requests it keeps those with the most.
+// Keeper keeps the kernels of at most eight steps, spread over all offered. If steps
+// differ in their generation requests, it keeps those with the most.
 type Keeper struct {
 	gen     int64
 	offered int
@@ -32,13 +32,13 @@ type Keeper struct {
 	kept    [][]Sampled
 }
 
-// Gen is the number of generation requests of the steps that were kept.
+// Gen returns the number of generation requests of the kept steps.
 func (k *Keeper) Gen() int64 { return k.gen }
 
-// Steps are the steps that were kept, to be read only.
+// Steps returns the kept steps. They are read-only.
 func (k *Keeper) Steps() [][]Sampled { return k.kept }
 
-// wants reports whether the next step, with gen generation requests, is to be kept.
+// wants reports whether to keep the next step, which has gen generation requests.
 func (k *Keeper) wants(gen int64) bool {
 	if k.stride == 0 || gen > k.gen {
 		*k = Keeper{gen: gen, stride: 1}
@@ -50,8 +50,8 @@ func (k *Keeper) wants(gen int64) bool {
 	return (k.offered-1)%k.stride == 0
 }
 
-// Recorder collects the kernels of one step after the other for the keepers that want
-// them; before the first step those of the trace, of which the last ones stay.
+// Recorder collects the kernels of one step after another, for the keepers that want
+// them. Before the first step it collects the last kernels of the trace.
 type Recorder struct {
 	keeper  *Keeper
 	kernels []Sampled
@@ -59,7 +59,7 @@ type Recorder struct {
 	stepped bool
 }
 
-// Begin begins a step with gen generation requests, which k may want.
+// Begin begins a step with gen generation requests, and offers it to k.
 func (r *Recorder) Begin(k *Keeper, gen int64) {
 	r.keeper, r.kernels, r.stepped = nil, r.kernels[:0], true
 	if k.wants(gen) {
@@ -67,7 +67,7 @@ func (r *Recorder) Begin(k *Keeper, gen int64) {
 	}
 }
 
-// Add adds a kernel; inStep reports whether it belongs to the step that was begun.
+// Add adds a kernel. inStep says whether it belongs to the step begun last.
 func (r *Recorder) Add(inStep bool, s Sampled) {
 	switch {
 	case r.keeper != nil && inStep:
@@ -84,13 +84,13 @@ func (r *Recorder) Add(inStep bool, s Sampled) {
 	r.kernels = append(r.kernels, s)
 }
 
-// Mark remembers how many kernels there are, for Drop.
+// Mark marks the current position for Drop.
 func (r *Recorder) Mark() { r.mark = len(r.kernels) }
 
-// Drop drops what was added since Mark: it turned out not to belong to the step.
+// Drop drops the kernels added since Mark, which turned out not to belong to the step.
 func (r *Recorder) Drop() { r.kernels = r.kernels[:min(r.mark, len(r.kernels))] }
 
-// End ends the step.
+// End ends the step, and passes it to the keeper that wants it.
 func (r *Recorder) End() {
 	if r.keeper != nil && len(r.kernels) > 0 {
 		k := r.keeper
@@ -106,7 +106,8 @@ func (r *Recorder) End() {
 	r.keeper, r.kernels = nil, r.kernels[:0]
 }
 
-// EndTrace gives the kernels of a trace without steps, the last ones, to k.
+// EndTrace gives the last kernels of a trace without steps to k. The slice is the
+// recorder's.
 func (r *Recorder) EndTrace(k *Keeper) {
 	k.kept = [][]Sampled{r.kernels[max(0, len(r.kernels)-traceKernels):]}
 }

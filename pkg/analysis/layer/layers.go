@@ -8,43 +8,42 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// LayerType is a number of layers of one type.
+// LayerType is the number of layers of one type.
 type LayerType struct {
-	// Mixer is what mixes tokens: Roles.Attention, Roles.Mixer, Unnamed where the
-	// layer has a feed-forward part alone or a mixer that is not known.
+	// Mixer is what mixes tokens: Roles.Attention, Roles.Mixer, or Unnamed if the layer
+	// has only a feed-forward part, or an unknown mixer.
 	Mixer int32
 	// Channel is the feed-forward part: Roles.Product for a dense one, Roles.MoE, or
-	// Unnamed where the layer has none.
+	// Unnamed if the layer has none.
 	Channel int32
-	Count   int // how many layers of a pass
+	Count   int // layers in a forward pass
 }
 
-// Unnamed stands for a part that a layer does not have, or that is not known.
+// Unnamed stands for a part that a layer does not have, or that is unknown.
 const Unnamed int32 = -1
 
 // block is a token mixer and the feed-forward part that follows it.
 type block struct {
 	mixer, channel int32
 	products       int // matrix products after the mixer
-	from, to       int // kernels
+	from, to       int // range of kernels
 }
 
-// fusedProducts is how many matrix products from one attention to the next show a
-// feed-forward part whose activation is fused into them: output, up, down, and the
-// next input.
+// fusedProducts is the number of matrix products between two attentions that indicates a
+// feed-forward part with a fused activation: output, up, down, and the next input.
 const fusedProducts = 4
 
-// mostly is the share of a kind's blocks that is all of them, but for kernels that
-// were not recorded.
+// mostly is the share of blocks that counts as all, to allow for kernels that were not
+// recorded.
 const mostly = 0.9
 
-// span is a stretch of a ring of kernels.
+// span is a part of a ring of kernels.
 type span struct{ from, n int }
 
-// countLayers identifies the layers of the step by their token mixers, how many there
-// are of each type, and takes those of other models out of the repetitions. types stays
-// nil where the layers cannot be told. ring tells that the end of the sequence goes on
-// with its beginning.
+// countLayers identifies the layers of the step by their token mixers, counts them by
+// type, and removes the layers of other models from the repetitions. types stays nil if
+// the layers are unknown. ring says that the end of the sequence continues with its
+// beginning.
 func (a *alignment) countLayers(roles Roles, ring bool) {
 	if a.single {
 		a.types = []LayerType{{roles.Attention, Unnamed, 1}}
@@ -67,8 +66,9 @@ func (a *alignment) countLayers(roles Roles, ring bool) {
 	}
 }
 
-// mainModel returns the forward passes that most of the layers are of, in order, and the
-// layers of one. Of passes with as many layers all count: a trace without steps has many.
+// mainModel returns the forward passes of the model with the most layers, in order, and
+// the layers of one pass. Passes with the same number of layers count together: a trace
+// without steps has many.
 func mainModel(classes []int32, parts []span, roles Roles) (passes []span, types []LayerType, ok bool) {
 	by := map[int][]span{} // by number of layers
 	most := -1
@@ -85,7 +85,7 @@ func mainModel(classes []int32, parts []span, roles Roles) (passes []span, types
 	return passes, types, ok
 }
 
-// limit takes kernels outside of some stretches out of the alignment.
+// limit removes kernels outside some spans from the alignment.
 func (a *alignment) limit(to []span) {
 	n := len(a.Places)
 	inside := make([]bool, n)
@@ -112,8 +112,8 @@ func total(types []LayerType) (n int) {
 	return n
 }
 
-// models cuts a sequence where one forward pass ends and another begins: at sampling and
-// embeddings, which the layers do not have. A draft model's layers are not the model's.
+// models cuts a sequence between forward passes: at sampling and embeddings, which
+// layers do not have. The layers of a draft model are then separate from the model's.
 func models(symbols, classes, unit []int32, roles Roles, ring bool) []span {
 	cut := ends(symbols, classes, unit, roles)
 	n := len(symbols)
@@ -141,8 +141,8 @@ func models(symbols, classes, unit []int32, roles Roles, ring bool) []span {
 	return parts
 }
 
-// ends returns the symbols of what layers do not have. Classes that sample also route to
-// experts, but then as often as layers.
+// ends returns the symbols of kernels between forward passes. Classes that sample also
+// route to experts, but then they are as frequent as layers.
 func ends(symbols, classes, unit []int32, roles Roles) map[int32]bool {
 	counts := map[int32]int{}
 	mixers := 0
@@ -161,7 +161,7 @@ func ends(symbols, classes, unit []int32, roles Roles) map[int32]bool {
 	return cut
 }
 
-// blocks cuts the forward pass of a model into its blocks.
+// blocks cuts the forward pass of a model into blocks.
 func blocks(classes []int32, roles Roles) []block {
 	var c cutter
 	for i, class := range classes {
@@ -190,33 +190,33 @@ func blocks(classes []int32, roles Roles) []block {
 // cutter is the state of blocks.
 type cutter struct {
 	all      []block
-	mixing   bool // between a mixer's first kernel and the next product
-	products int  // of the block
-	since    int  // products since the mixer or the last feed-forward kernel
-	border   bool // there was one since the last feed-forward kernel
+	mixing   bool // after a mixer's first kernel, before the next product
+	products int  // in the block
+	since    int  // products since the mixer, or since the last feed-forward kernel
+	border   bool // a border since the last feed-forward kernel
 }
 
-// open begins a block at the i-th kernel.
+// open begins a block at kernel i.
 func (c *cutter) open(i int, mixer int32) {
 	c.end(i)
 	c.all = append(c.all, block{mixer: mixer, channel: Unnamed, from: i})
 	c.products, c.since = 0, 0
 }
 
-// end ends the open block.
+// end ends the open block before kernel i.
 func (c *cutter) end(i int) {
 	if n := len(c.all); n > 0 {
 		c.all[n-1].to, c.all[n-1].products = i, c.products
 	}
 }
 
-// projections is how many products a layer has at least ahead of its feed-forward part:
-// into its mixer and out of it.
+// projections is the least number of products that a layer has before its feed-forward
+// part: into its mixer and out of it.
 const projections = 2
 
-// feed takes a kernel of a feed-forward part. One that follows another after a norm or
-// collective, with products enough for a mixer between, is that of a layer whose mixer has
-// no known name.
+// feed handles a kernel of a feed-forward part. If it follows another part after a norm
+// or collective, with enough products for a mixer between them, it belongs to a layer
+// whose mixer has an unknown name.
 func (c *cutter) feed(i int, channel int32, moe bool) {
 	n := len(c.all)
 	next := n == 0 || c.all[n-1].channel != Unnamed && c.border
@@ -227,14 +227,14 @@ func (c *cutter) feed(i int, channel int32, moe bool) {
 	case n == 0, c.since == 0 && c.all[n-1].channel == Unnamed:
 		return // the gate of a mixer
 	}
-	if b := &c.all[n-1]; b.channel == Unnamed || moe { // experts may have a dense one beside them
+	if b := &c.all[n-1]; b.channel == Unnamed || moe { // a dense part may accompany experts
 		b.channel = channel
 	}
 	c.since, c.border = 0, false
 }
 
-// layerTypes counts the layers of one model by type; ok reports whether they are what
-// the model calls layers.
+// layerTypes counts the layers of one model by type. ok reports whether they are layers
+// as the model defines them.
 func layerTypes(classes []int32, roles Roles) (types []LayerType, ok bool) {
 	all := blocks(classes, roles)
 	fused(all, roles)
@@ -247,21 +247,23 @@ func layerTypes(classes []int32, roles Roles) (types []LayerType, ok bool) {
 	switch {
 	case with == 0 || without == 0:
 	case !slices.ContainsFunc(all, func(b block) bool { return b.mixer != roles.Attention }):
-		// Attention alone: several of its kernels with a product between are one layer's.
+		// Attention alone: several of its kernels with a product between them belong to
+		// one layer.
 		if float64(with) >= mostly*float64(len(all)) {
 			break
 		}
 		all = slices.DeleteFunc(all, func(b block) bool { return b.channel == Unnamed })
 		return count(all), stat.MostOf(without, with+without)
 	case !consistent(all, roles):
-		// Mixers in a row, some followed by a feed-forward part: each is a layer.
+		// Consecutive mixers, some followed by a feed-forward part: each part is a
+		// layer.
 		return apart(all), true
 	}
 	return count(all), true
 }
 
-// fused finds feed-forward parts without an activation kernel, where there is none in
-// the whole model.
+// fused finds feed-forward parts with a fused activation, if no block of the model has a
+// known one.
 func fused(all []block, roles Roles) {
 	if slices.ContainsFunc(all, func(b block) bool { return b.channel != Unnamed || b.mixer != roles.Attention }) {
 		return
@@ -277,7 +279,7 @@ func fused(all []block, roles Roles) {
 	}
 }
 
-// shares counts blocks with and without a feed-forward part.
+// shares counts the blocks with and without a feed-forward part.
 func shares(all []block, counts func(block) bool) (with, without int) {
 	for _, b := range all {
 		switch {
@@ -291,8 +293,8 @@ func shares(all []block, counts func(block) bool) (with, without int) {
 	return with, without
 }
 
-// consistent reports whether the blocks of each mixer all have a feed-forward part or all
-// have none.
+// consistent reports whether the blocks of each mixer all have a feed-forward part, or
+// none has.
 func consistent(all []block, roles Roles) bool {
 	if with, _ := shares(all, func(block) bool { return true }); float64(with) >= mostly*float64(len(all)) {
 		return true
@@ -306,7 +308,7 @@ func consistent(all []block, roles Roles) bool {
 	return true
 }
 
-// count sums blocks up by type, the most frequent first.
+// count counts blocks by type, the most frequent first.
 func count(all []block) []LayerType {
 	var types []LayerType
 	for _, b := range all {
@@ -315,7 +317,7 @@ func count(all []block) []LayerType {
 	return sorted(types)
 }
 
-// apart counts mixers and feed-forward parts as layers of their own.
+// apart counts mixers and feed-forward parts as separate layers.
 func apart(all []block) []LayerType {
 	var types []LayerType
 	for _, b := range all {
@@ -344,8 +346,8 @@ func sorted(types []LayerType) []LayerType {
 	return types
 }
 
-// hides reports whether what lies between two known mixers repeats by itself, as layers do
-// whose mixer has no known name.
+// hides reports whether the kernels between two known mixers repeat, as layers do whose
+// mixer has an unknown name.
 func hides(classes []int32, roles Roles) bool {
 	for lag := 3; lag <= len(classes)/3; lag++ {
 		r := step.BestRepeat(classes, lag)

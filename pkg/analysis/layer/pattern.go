@@ -7,65 +7,63 @@ import (
 
 // Kernel is a kernel of a step.
 type Kernel struct {
-	Symbol int32 // the same for kernels with the same Stem
-	Class  int32 // its part in a layer, as Roles number it
-	Name   int32 // number of its name, the caller's
+	Symbol int32 // equal for kernels with the same Stem
+	Class  int32 // its part in a layer, numbered as in Roles
+	Name   int32 // id of its name, chosen by the caller
 	Start  int64 // ns
 	End    int64 // ns
-	Stop   int64 // latest end of the kernels before it; after Start for none
+	Stop   int64 // latest end of the kernels before it; later than Start if unknown
 }
 
-// Roles are the classes that mark the limits of a layer, by their numbers.
+// Roles are the numbers of the classes that show where layers begin and end.
 type Roles struct {
-	Attention int32 // what mixes tokens
-	// Mixer is what stands in place of attention in other layers: state-space scans,
-	// linear attention.
+	Attention int32 // mixes tokens
+	// Mixer replaces attention in some layers: state-space scans, linear attention.
 	Mixer      int32
 	Product    int32   // matrix products
 	MoE        int32   // experts
 	Activation int32   // between the products of a dense feed-forward part
 	Borders    []int32 // norms and collectives: a layer ends with one
-	Before     []int32 // what else may stand before the first layer
-	Ends       []int32 // what a forward pass begins and ends with: embedding, sampling
+	Before     []int32 // other classes that may precede the first layer
+	Ends       []int32 // classes at the beginning and end of a forward pass: embedding, sampling
 }
 
 // Pattern is a repeated unit.
 type Pattern struct {
 	Places []Place // of the unit, in order
-	// Repetitions is how often a step repeats the unit.
+	// Repetitions is the number of times that a step repeats the unit.
 	Repetitions int
-	// Layers is how many layers the model has, 0 where that cannot be told, and Types
-	// what they are. Layers outside the repetitions are counted, those of a draft
-	// model are not.
+	// Layers is the number of layers of the model, 0 if unknown, and Types are their
+	// types. Layers outside the repetitions count, those of a draft model do not.
 	Layers int
 	Types  []LayerType
-	// Prologue and Epilogue are how many kernels of a step are before the first and
+	// Prologue and Epilogue are the numbers of kernels of a step before the first and
 	// after the last repetition.
 	Prologue, Epilogue int
-	// Covered is the share of a step's kernels that were aligned.
+	// Covered is the share of a step's kernels that were aligned, 0 to 1.
 	Covered float64
-	// Steps is how many of the steps agree.
+	// Steps is the number of steps that have this unit.
 	Steps int
 }
 
 // Place is a kernel of the unit.
-type Place struct {
-	Class int32   // of all kernels that stand there
-	Name  int32   // the most frequent
-	Names int     // how many different ones
-	Seen  int     // repetitions of all steps that have it
+type Place struct { // of all kernels there
+	Class int32   // the most frequent one
+	Name  int32   // number of different ones
+	Names int     // repetitions with a kernel there, over all steps
+	Seen  int     // mean time before it without a kernel, ns
 	Gap   float64 // mean time before it in which nothing ran, ns
 	Time  float64 // mean duration, ns
-	gaps  int     // that are known
+	gaps  int     // number of known gaps
 }
 
-// MinCover is the share of a step's kernels that a unit has to cover.
+// MinCover is the share of a step's kernels that a unit must cover.
 const MinCover = 0.5
 
-// Find finds the unit that most of the steps repeat, nil where there is none. ring
-// tells that each sequence is a step among others like it.
+// Find finds the unit that most steps repeat, nil if there is none. ring says that each
+// sequence is a step among similar ones, so that its end continues with its beginning.
 func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
-	// Steps are mostly equal: each sequence is examined once.
+	// Steps are mostly equal: each distinct sequence is examined once.
 	seen := map[string]*alignment{}
 	var found []match
 	for _, step := range steps {
@@ -96,7 +94,7 @@ func Find(steps [][]Kernel, roles Roles, ring bool) *Pattern {
 	return p
 }
 
-// agreeLayers fills in the layers that most of the steps have.
+// agreeLayers sets the layers on which most steps agree.
 func (p *Pattern) agreeLayers(best *alignment, found []match) {
 	steps := map[int]int{}
 	most := 0
@@ -123,7 +121,7 @@ func columns(step []Kernel) (symbols, classes []int32) {
 	return symbols, classes
 }
 
-// keyOf returns a text that is the same for the same symbols.
+// keyOf returns a key that is equal for equal symbols only.
 func keyOf(symbols []int32) string {
 	var key []byte
 	for _, s := range symbols {
@@ -132,13 +130,13 @@ func keyOf(symbols []int32) string {
 	return string(key)
 }
 
-// match is a step in which a unit was found.
+// match is a step and the unit found in it.
 type match struct {
 	*alignment
 	kernels []Kernel
 }
 
-// agree returns an alignment of those that most agree with.
+// agree returns an alignment with the unit and repetitions that most steps have.
 func agree(found []match) *alignment {
 	var best *alignment
 	most := 0
@@ -156,7 +154,7 @@ func agree(found []match) *alignment {
 	return best
 }
 
-// pattern returns the alignment as a pattern without figures.
+// pattern returns the alignment as a pattern without means.
 func (a *alignment) pattern() *Pattern {
 	p := &Pattern{
 		Repetitions: a.Repetitions, Prologue: a.Prologue, Epilogue: a.Epilogue,
@@ -167,7 +165,7 @@ func (a *alignment) pattern() *Pattern {
 	return p
 }
 
-// merge fills in the means over the steps that agree.
+// merge sets the means over the steps with the unit of best.
 func (p *Pattern) merge(best *alignment, found []match) {
 	names := make([]map[int32]int, len(p.Places))
 	var covered, kernels int
@@ -190,7 +188,7 @@ func (p *Pattern) merge(best *alignment, found []match) {
 	p.Covered = float64(covered) / float64(kernels)
 }
 
-// add adds a kernel that is at this place.
+// add adds a kernel at this place.
 func (p *Place) add(k *Kernel, names *map[int32]int) {
 	p.Seen++
 	if g := k.gap(); g >= 0 {
@@ -204,7 +202,7 @@ func (p *Place) add(k *Kernel, names *map[int32]int) {
 	(*names)[k.Name]++
 }
 
-// finish makes sums means.
+// finish turns sums into means.
 func (p *Place) finish(names map[int32]int) {
 	p.Gap /= float64(max(1, p.gaps))
 	p.Time /= float64(max(1, p.Seen))
@@ -216,8 +214,7 @@ func (p *Place) finish(names map[int32]int) {
 	}
 }
 
-// gap returns the time before the kernel in which nothing ran, -1 where it is not
-// known.
+// gap returns the time before the kernel without any kernel, ns, -1 if unknown.
 func (k *Kernel) gap() int64 {
 	if k.Stop > k.Start {
 		return -1
@@ -225,8 +222,8 @@ func (k *Kernel) gap() int64 {
 	return k.Start - k.Stop
 }
 
-// turned returns the best alignment of a step that is a ring, which a is as it
-// stands.
+// turned returns the best alignment of a step that is a ring: a, or one that begins
+// elsewhere.
 func turned(a *alignment, step []Kernel, symbols, classes []int32, roles Roles) *alignment {
 	longest, at := int64(-1), 0
 	for i := range step {
@@ -252,5 +249,5 @@ func turned(a *alignment, step []Kernel, symbols, classes []int32, roles Roles) 
 	return best
 }
 
-// turn returns a ring that begins at the i-th element.
+// turn returns the ring beginning with element i.
 func turn[T any](ring []T, i int) []T { return append(slices.Clone(ring[i:]), ring[:i]...) }

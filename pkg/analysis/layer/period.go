@@ -6,15 +6,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/step"
 )
 
-// maxLag is the longest unit that is looked for.
+// maxLag is the longest unit that is tried, in kernels.
 const maxLag = 1024
 
-// findIn finds the unit of one step, nil where there is none.
+// findIn finds the unit of one step, nil if there is none.
 func findIn(symbols, classes []int32, roles Roles) *alignment {
 	var tried []*alignment
 	best := int32(0)
 	mixed := slices.ContainsFunc(classes, roles.mixes)
-	// What repeats without any mixer of the step is a part of a layer.
+	// A unit without a mixer, in a step that has one, is a part of a layer.
 	part := func(a *alignment) bool { return mixed && !slices.ContainsFunc(a.unitClasses, roles.mixes) }
 	for _, r := range step.RepeatCandidates(symbols, maxLag) {
 		a := &alignment{symbols: symbols, classes: classes}
@@ -25,14 +25,14 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 		tried = append(tried, a)
 		best = max(best, a.Score)
 		if float64(a.Score) >= step.Enough*float64(len(symbols)) && !part(a) {
-			break // no longer one can be that much better
+			break // no longer unit can be much better
 		}
 	}
 	for _, a := range tried {
 		if float64(a.Score) < step.Enough*float64(best) {
 			continue
 		}
-		if a.rotate(roles); len(a.unit) == 1 { // one kernel over and over is no layer
+		if a.rotate(roles); len(a.unit) == 1 { // one kernel repeated is not a layer
 			if float64(a.Aligned) >= MinCover*float64(len(symbols)) {
 				return nil
 			}
@@ -50,7 +50,7 @@ func findIn(symbols, classes []int32, roles Roles) *alignment {
 	return single(symbols, classes, roles)
 }
 
-// single finds the layer of a step that has one.
+// single finds the layer of a step that has only one, nil if there is none.
 func single(symbols, classes []int32, roles Roles) *alignment {
 	at := slices.Index(classes, roles.Attention)
 	if at < 0 {

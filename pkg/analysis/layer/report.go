@@ -8,56 +8,59 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Report is the layer that a step repeats, with figures.
+// Report is the layer that a step repeats.
 type Report struct {
-	// Length is how many kernels the unit has, Repetitions how often a step repeats it.
+	// Length is the number of kernels in the unit, Repetitions how often a step repeats
+	// it.
 	Length      int `json:"length"`
 	Repetitions int `json:"repetitions"`
-	// Layers is how many layers the model has, null where that cannot be told, and
-	// LayerTypes what they are, null likewise; the counts add up to it.
+	// Layers is the number of layers of the model, null if unknown. LayerTypes are their
+	// types, null if unknown; the counts add up to Layers.
 	Layers     *int         `json:"layers"`
 	LayerTypes []NamedLayer `json:"layer_types"`
-	// Prologue and Epilogue are how many kernels of a step are before the first and
+	// Prologue and Epilogue are the numbers of kernels of a step before the first and
 	// after the last repetition.
 	Prologue int `json:"prologue"`
 	Epilogue int `json:"epilogue"`
-	// Covered is the share of a step's kernels that the repetitions explain, 0 to 1.
+	// Covered is the share of a step's kernels that are in repetitions, 0 to 1.
 	Covered float64 `json:"covered"`
-	// Steps is how many steps were compared and agree, Of what steps these are, or OfTrace.
+	// Steps is the number of compared steps that agree. Of says which steps these are,
+	// or OfTrace.
 	Steps int    `json:"steps"`
 	Of    string `json:"of"`
-	// GapUs is the mean time without a kernel inside one repetition, in us, GapPerStep
-	// that times the repetitions.
+	// GapUs is the mean time without a kernel in one repetition, us. GapPerStep is GapUs
+	// times Repetitions.
 	GapUs      float64 `json:"gap_us"`
 	GapPerStep float64 `json:"gap_us_per_step"`
-	// Sentence names the group with most of it, in words for people.
+	// Sentence names the group with the longest gaps.
 	Sentence string   `json:"sentence"`
-	Groups   []Group  `json:"groups"`  // of the unit's kernels, in order
+	Groups   []Group  `json:"groups"`  // consecutive kernels of the unit of one class
 	Kernels  []Member `json:"kernels"` // of the unit, in order
 }
 
-// OfTrace is what a Report is of that no steps were known for.
+// OfTrace is Report.Of if no steps are known.
 const OfTrace = "trace"
 
-// NamedLayer is a number of layers of one type.
+// NamedLayer is the number of layers of one type.
 type NamedLayer struct {
 	Type  string `json:"type"`  // such as "attention + MoE"
 	Count int    `json:"count"` // layers
 }
 
-// Group is a number of kernels of one class in a row.
+// Group is consecutive kernels of one class.
 type Group struct {
 	Group string `json:"group"` // A, B, … in the order of the unit
-	// First and Last are the indices of its kernels, both included.
+	// First and Last are the indices of its kernels, both inclusive.
 	First int    `json:"first"`
 	Last  int    `json:"last"`
-	Class string `json:"class"` // of all its kernels, one of event.Classes
-	// GapUs is the mean time without a kernel before its kernels, in us per repetition,
-	// GapUsPerStep that times the repetitions, Share its share of the whole unit's, 0 to 1.
+	Class string `json:"class"` // one of event.Classes
+	// GapUs is the mean time without a kernel before its kernels, us per repetition.
+	// GapUsPerStep is GapUs times the repetitions, Share its share of the unit's, 0 to
+	// 1.
 	GapUs        float64 `json:"gap_us"`
 	GapUsPerStep float64 `json:"gap_us_per_step"`
 	Share        float64 `json:"share"`
-	// Rank is 1 for the group with most of it, Priority high, medium or low.
+	// Rank is 1 for the group with the longest gaps. Priority is high, medium or low.
 	Rank     int    `json:"rank"`
 	Priority string `json:"priority"`
 }
@@ -66,14 +69,14 @@ type Group struct {
 type Member struct {
 	Index    int     `json:"index"`    // in the unit, from 0
 	Name     string  `json:"name"`     // the most frequent one
-	Variants int     `json:"variants"` // how many different names stand there
+	Variants int     `json:"variants"` // number of different names there
 	Class    string  `json:"class"`    // one of event.Classes
 	GapUs    float64 `json:"gap_us"`   // mean time without a kernel before it, us
 	Us       float64 `json:"us"`       // mean duration, us
 }
 
-// Make looks for the layer in steps and reports on it, nil where there is none. name
-// gives the name of a number; of says what steps these are, OfTrace that there were none.
+// Make finds the layer in steps and reports on it; nil if there is none. name returns
+// the name of an id. of says which steps these are, or OfTrace.
 func Make(steps [][]Sampled, name func(int32) string, of string) *Report {
 	p := Find(sequences(steps, name), classRoles, of != OfTrace)
 	if p == nil {
@@ -100,7 +103,7 @@ func Make(steps [][]Sampled, name func(int32) string, of string) *Report {
 	return rep
 }
 
-// add adds the next kernel of the unit to its group, which may be a new one.
+// add adds the next kernel of the unit to its group, a new one if the class changes.
 func (rep *Report) add(k Member) {
 	rep.Kernels = append(rep.Kernels, k)
 	n := len(rep.Groups)
@@ -114,7 +117,7 @@ func (rep *Report) add(k Member) {
 	rep.GapUs += k.GapUs
 }
 
-// prioritise says which groups matter most.
+// prioritise ranks the groups.
 func (rep *Report) prioritise() {
 	for i := range rep.Groups {
 		g := &rep.Groups[i]
@@ -135,7 +138,7 @@ func (rep *Report) prioritise() {
 	}
 }
 
-// order returns the indices of the groups, those with the longest gaps first.
+// order returns the indices of the groups, the longest gaps first.
 func (rep *Report) order() []int {
 	order := make([]int, len(rep.Groups))
 	for i := range order {
@@ -145,7 +148,7 @@ func (rep *Report) order() []int {
 	return order
 }
 
-// Largest is the group with the longest gaps, nil where there is no group.
+// Largest returns the group with the longest gaps, nil if there are no groups.
 func (rep *Report) Largest() *Group {
 	order := rep.order()
 	if len(order) == 0 {
@@ -154,7 +157,7 @@ func (rep *Report) Largest() *Group {
 	return &rep.Groups[order[0]]
 }
 
-// letters numbers groups A to Z, then AA and so on.
+// letters returns A to Z, then AA and so on.
 func letters(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
@@ -175,20 +178,20 @@ var classRoles = Roles{
 	Ends:       []int32{int32(event.Sampling), int32(event.Reduce), embeddingClass},
 }
 
-// Classes that kernels have for their part in a layer only.
+// Classes that exist only for the part of a kernel in a layer.
 const (
-	mixerClass     int32 = -2 // mix tokens in place of attention
-	embeddingClass int32 = -3 // look up embeddings, with which a forward pass begins
+	mixerClass     int32 = -2 // mixes tokens instead of attention
+	embeddingClass int32 = -3 // looks up embeddings, with which a forward pass begins
 )
 
 var embeddings = regexp.MustCompile(`(?i)embedding|index_?select|vectorized_gather|(^|_)gather_kernel`)
 
-// mixers matches the kernels of state-space models and linear attention. The short
-// convolution before a scan is not one: products may stand between the two.
+// mixers matches the kernels of state-space models and linear attention. It does not
+// match the short convolution before a scan: there may be products between the two.
 var mixers = regexp.MustCompile(`(?i)mamba|selective_(scan|state)|(^|_)ss[dm]_|chunk_(scan|state|cumsum|fwd|gated|delta)|` +
 	`bmm_chunk|state_passing|delta_(net|rule)|recurrent|(^|_)r?wkv|(^|_)gla_|(^|_)kda_|retention|lightning_at|linear_at|hgrn|rglru|rg_lru`)
 
-// roleOf returns the class of a kernel for its part in a layer.
+// roleOf returns the class of a kernel as to its part in a layer.
 func roleOf(class event.Class, name string) int32 {
 	switch {
 	case class != event.Attention && mixers.MatchString(name):
@@ -209,7 +212,7 @@ func className(class int32) string {
 	return event.Classes[class]
 }
 
-// layerType names a type of layers after its mixer and its feed-forward part.
+// layerType names a layer type after its mixer and its feed-forward part.
 func layerType(t LayerType) string {
 	channel := map[int32]string{int32(event.GEMM): "dense", int32(event.MoE): "MoE"}[t.Channel]
 	mixer := map[int32]string{int32(event.Attention): "attention", mixerClass: "state space"}[t.Mixer]

@@ -6,12 +6,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// busiestShare is the share of a step's kernels from which on those of one stream are
-// compared alone.
+// busiestShare: if one stream has this share of a step's kernels, only that stream is
+// used.
 const busiestShare = 0.8
 
-// sequences returns the kernels of each step's busiest stream, or of all streams where
-// none has most of them.
+// sequences returns the kernels of each step's busiest stream, or of all streams if none
+// has most of them.
 func sequences(steps [][]Sampled, name func(int32) string) [][]Kernel {
 	s := symbols{name: name, stems: map[string]int32{}, of: map[int32]symbolClass{}}
 	all := make([][]Kernel, len(steps))
@@ -35,7 +35,7 @@ func sequences(steps [][]Sampled, name func(int32) string) [][]Kernel {
 	return all
 }
 
-// busiest returns the stream with the most kernels and how many these are.
+// busiest returns the stream with the most kernels, and their number.
 func busiest(step []Sampled) (stream int32, most int) {
 	counts := map[int32]int{}
 	for i := range step {
@@ -48,14 +48,14 @@ func busiest(step []Sampled) (stream int32, most int) {
 	return stream, most
 }
 
-// symbols numbers what is compared of kernels.
+// symbols assigns symbols to kernels by the stems of their names.
 type symbols struct {
 	name  func(int32) string
 	stems map[string]int32
 	of    map[int32]symbolClass // by name
 }
 
-// symbolClass is the symbol of a kernel and its class for its part in a layer.
+// symbolClass is the symbol of a kernel, and its class as to its part in a layer.
 type symbolClass struct{ symbol, class int32 }
 
 func (s *symbols) symbol(k *Sampled) symbolClass {

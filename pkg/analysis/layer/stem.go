@@ -2,7 +2,8 @@ package layer
 
 import "strings"
 
-// Stem returns what is compared of a kernel's name.
+// Stem reduces a kernel's name to what is compared: for a gemm its class; else the class
+// and the words of the name, lower case, up to the first number after the first word.
 func Stem(class, name string) string {
 	if class == "gemm" {
 		return class
