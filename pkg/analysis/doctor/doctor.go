@@ -26,67 +26,69 @@ type Can string
 // The answers.
 const (
 	Yes    Can = "yes"     // all of it
-	InPart Can = "in part" // Because says which part
+	InPart Can = "in part" // Because says which part is missing
 	No     Can = "no"      // Instead says what to record
 )
 
-// Question is a question to a recording.
+// Question is a question that a recording may answer.
 type Question struct {
-	// Question is asked in a sentence. Command is the filter that answers it, "" where
-	// this does.
+	// Question is the question as a sentence. Command is the filter that answers it, ""
+	// if the Diagnosis itself does.
 	Question string `json:"question"`
 	Command  string `json:"command,omitempty"`
-	// Can says whether it can be answered, Because what that rests on: what was
-	// recorded, and what was not.
+	// Can says whether it can be answered, Because why: what was recorded, and what was
+	// not.
 	Can     Can    `json:"can_answer"`
 	Because string `json:"because"`
-	// Instead is what to do so that it can, "" where nothing is missing.
+	// Instead is what to do so that it can be answered, "" if nothing is missing.
 	Instead string `json:"instead,omitempty"`
 
-	record *report.CaptureOptions // what to record so that it can; nil where recording does not help
-	keep   report.CaptureOptions  // what it was answered by, which a new recording is to have again
+	record *report.CaptureOptions // what to record so that it can be answered; nil if recording does not help
+	keep   report.CaptureOptions  // what the answer relies on, and a new recording must have again
 }
 
 // Diagnosis is what a recording can answer.
 type Diagnosis struct {
-	// Reports are the base names of the reports, Ranks how many ranks they hold.
+	// Reports are the base names of the reports, Ranks the number of ranks in them.
 	Reports []string `json:"reports"`
 	Ranks   int      `json:"ranks"`
-	// Rows counts the rows by kind, of the kinds that there are.
+	// Rows counts the rows by kind; kinds without rows are missing.
 	Rows      map[string]int64 `json:"rows"`
 	Questions []Question       `json:"questions"` // all of them, in the order of reports
-	// Recurring are ranges that may be steps, the most likely first; empty where the steps
-	// have ranges of their own.
+	// Recurring are ranges that may be steps, the most likely first; empty if steps have
+	// markers.
 	Recurring []Range `json:"recurring_ranges,omitempty"`
-	// Record is the command line of Nsight Systems that records what is missing, "" where
-	// nothing is that it would add. Torch is the same of PyTorch's profiler, in Python; a
-	// recording of it that lacks what only Nsight Systems sees may have both.
+	// Record is the nsys command line that records what is missing, "" if it would add
+	// nothing. Torch is the same for PyTorch's profiler, as Python code. Both are set if
+	// a recording of PyTorch's profiler also lacks what only nsys can record.
 	Record string `json:"record,omitempty"`
 	Torch  string `json:"record_torch,omitempty"`
-	// ROCm is the command line of AMD's profiler that records what Nsight Systems would on other
-	// GPUs, "" for other GPUs and where nothing is missing. No filter reads what it writes.
+	// ROCm is the command line of AMD's profiler that records what is missing, "" for
+	// other GPUs and if nothing is missing. No filter reads what the ROCm Systems
+	// Profiler writes.
 	ROCm string `json:"record_rocm,omitempty"`
-	// Workload is event.Training or event.Diffusion, "" for what generates tokens, or may.
+	// Workload is event.Training or event.Diffusion, "" for a run that generates tokens,
+	// or may.
 	Workload string `json:"workload,omitempty"`
-	// Warnings are those of the reports.
+	// Warnings are the warnings of the reports.
 	Warnings []string `json:"warnings"`
 }
 
-// found is what a recording holds.
-type found struct {
+// found is what a recording contains.
+type found struct { // number of rows by kind
 	*event.Header
-	kinds   []int64           // rows of each kind
+	kinds   []int64           // ns, over ranks, during which the profiler was paused
 	paused  int64             // ns in which the profiler recorded nothing of a rank
-	gil, gc int64             // ranges about the interpreter lock and garbage collections
+	gil, gc int64             // numbers of ranges of the interpreter lock and of garbage collection
 	ranges  map[string]*tally // of ranks, by folded name
-	facts   event.RankFacts
-	ranks   int  // with GPU work
-	torch   bool // PyTorch's profiler recorded
-	rocpd   bool // AMD's did
+	facts   event.RankFacts   // sums over ranks
+	ranks   int               // ranks with GPU work
+	torch   bool              // recorded by PyTorch's profiler
+	rocpd   bool              // recorded by AMD's profiler
 }
 
-// by chooses among what to do with Nsight Systems, and with PyTorch's profiler; with AMD's it is
-// one command. Questions are asked of all profilers in the same way; only the remedies differ.
+// by returns the remedy for the profiler that recorded: nsys or PyTorch's, or the
+// command of AMD's. Questions are the same for all profilers; only the remedies differ.
 func (f *found) by(nsys, torch string) string {
 	switch {
 	case f.torch:
@@ -97,8 +99,8 @@ func (f *found) by(nsys, torch string) string {
 	return nsys
 }
 
-// Examine reads the rows of a recording, all kinds of them, to their end.
-// An error is the source's own.
+// Examine reads all rows of a recording, of all kinds. An error is the source's own, or
+// that of the temporary file.
 func Examine(src event.Source) (*Diagnosis, error) {
 	h := src.Header()
 	f := &found{Header: h, torch: h.Source() == "torch", rocpd: h.Source() == "rocpd", kinds: make([]int64, len(event.Kinds)), ranges: map[string]*tally{}}
@@ -146,8 +148,8 @@ func Examine(src event.Source) (*Diagnosis, error) {
 	return d, nil
 }
 
-// questions are in the order of the report: whether the recording is whole, then from what verdict
-// needs to what only some runs have.
+// questions are in report order: whether the recording is complete, then from what
+// verdict needs to what only some runs have.
 var questions = []struct {
 	question, command string
 	of                func(*found, *Question)
@@ -161,15 +163,14 @@ var questions = []struct {
 	{"Which rank do the others wait for?", "gaps", late},
 }
 
-// lacks has a question be answered no better than so, and says what to do instead, and what to record.
+// lacks limits the answer to can, and sets what to do instead and what to record.
 func (q *Question) lacks(can Can, because, instead string, record report.CaptureOptions) {
 	q.Can, q.Because, q.Instead, q.record = can, because, instead, &record
 }
 
-// record says how to record what all questions lack.
-// One recording is to answer all of them: what the questions ask for is joined, with what
-// answered the others. Of a trace by PyTorch's profiler only what the operating system knows
-// takes another profiler.
+// record sets how to record what all questions lack. One recording should answer all of
+// them, so it joins what the questions ask for with what answered the others. For a
+// trace of PyTorch's profiler, only OS data needs another profiler.
 func (d *Diagnosis) record(f *found) {
 	var all report.CaptureOptions
 	any := false
@@ -193,17 +194,17 @@ func (d *Diagnosis) record(f *found) {
 	switch {
 	case any && f.Platform() == event.AMD:
 		d.ROCm = cmp.Or(d.ROCm, report.ROCm)
-	case any && d.Workload != "": // nothing of TensorRT-LLM's
+	case any && d.Workload != "": // no options of TensorRT-LLM
 		d.Record = report.CaptureCommand(report.CaptureOptions{GIL: all.GIL, Host: all.Host})
 	case any:
 		d.Record = report.CaptureCommand(all)
 	}
 }
 
-// count counts the rows of a batch.
-// Kinds that are not event's own are counted, too; rows of no rank count as others do.
+// count counts the rows of a batch, including kinds that event does not define and rows
+// without a rank.
 func (f *found) count(b *event.Batch) error {
-	for len(f.kinds) < len(event.Kinds) { // kinds that others added
+	for len(f.kinds) < len(event.Kinds) { // kinds that others registered
 		f.kinds = append(f.kinds, 0)
 	}
 	for i, kind := range b.Kind.Values[:b.Len] {
@@ -223,7 +224,7 @@ func (f *found) count(b *event.Batch) error {
 	return nil
 }
 
-// sum adds up what is known of the ranks.
+// sum adds up the facts of all ranks.
 func (f *found) sum() {
 	for i := range f.Reports {
 		r := &f.Reports[i]
@@ -241,10 +242,10 @@ func (f *found) sum() {
 	f.ranks = f.NumRanks()
 }
 
-// onGPU is how many rows are work of a GPU.
+// onGPU returns the number of rows of GPU work.
 func (f *found) onGPU() int64 { return f.kinds[event.Kernel] + f.kinds[event.Graph] }
 
-// ofEngine says whose ranges they are where an engine serves tokens.
+// ofEngine returns " of the engine" for ranges of a run that serves tokens, else "".
 func (f *found) ofEngine() string {
 	if f.Workload() != "" {
 		return ""
@@ -252,7 +253,7 @@ func (f *found) ofEngine() string {
 	return " of the engine"
 }
 
-// turnOn is how to have steps marked for Nsight Systems.
+// turnOn says how to have steps marked for nsys.
 func (f *found) turnOn() string {
 	if f.Workload() != "" {
 		return "put an NVTX range around each iteration"
@@ -260,8 +261,8 @@ func (f *found) turnOn() string {
 	return "turn the engine's own ranges on"
 }
 
-// host is what to do where the operating system's side is missing: with the profiler of the
-// platform, or with PyTorch's, which does not see that side.
+// host returns the remedy for missing OS data: with the platform's profiler, or what to
+// do with PyTorch's, which does not record it.
 func (f *found) host(nsys, torch string) string {
 	if f.Platform() == event.AMD {
 		if f.torch {
@@ -272,15 +273,15 @@ func (f *found) host(nsys, torch string) string {
 	return f.by(nsys, torch)
 }
 
-// What of PyTorch's profiler records more.
+// Remedies with PyTorch's profiler.
 const (
 	fewer  = "record fewer steps at a time, so that the profiler keeps up"
 	cpuToo = "record ProfilerActivity.CPU, too"
 )
 
-// whole asks whether the profiler has kept everything.
-// Lost CUDA events make every figure doubtful, as they do to verdict; lost system calls
-// leave out some reasons only. Pauses that were asked for are no loss, but are in no figure.
+// whole asks whether the profiler kept everything. Lost CUDA events make every figure
+// doubtful, as in verdict. Lost OS calls only hide some causes. Requested pauses are no
+// loss, but are in no figure.
 func whole(f *found, q *Question) {
 	q.Because = "no sign of lost events"
 	var lost []string
@@ -316,19 +317,18 @@ func whole(f *found, q *Question) {
 	}
 }
 
-// noWork is what is missing where no GPU did anything.
+// noWork says that no GPU did anything.
 const noWork = "no kernel and no graph replay was recorded"
 
-// noWorkRemedy is what to do where no GPU did anything.
+// noWorkRemedy is the remedy for noWork.
 func (f *found) noWorkRemedy() string {
 	return f.by("profile while the model runs, with CUDA traced, and wait for the profiler to write its events",
 		"profile while the model runs, with ProfilerActivity.CUDA among the activities")
 }
 
-// bound asks what verdict answers.
-// The order is that of verdict's own doubts: without GPU work there is nothing to measure,
-// graphs whose replays are missing look idle (two of them verdict does not mind, either),
-// and without steps there are figures of the whole trace only.
+// bound asks what verdict answers. The order is that of verdict's own doubts. Without
+// GPU work there is nothing to measure. Graphs without replays look idle (verdict, too,
+// tolerates two of them). Without steps there are only figures of the whole trace.
 func bound(f *found, q *Question) {
 	var evidence []string
 	add := func(n int64, what string) {
@@ -357,9 +357,9 @@ func bound(f *found, q *Question) {
 	}
 }
 
-// where asks what gaps and diff say about operations.
-// Ranges without calls leave no launching thread to look at, so calls decide; without work of a
-// GPU there is no telling when one waits.
+// where asks what gaps and diff say about operations. Ranges without calls do not show
+// which thread launches, so calls decide. Without GPU work it is unknown when a GPU
+// waits.
 func where(f *found, q *Question) {
 	ranges := f.kinds[event.NVTX]
 	switch {
@@ -374,9 +374,9 @@ func where(f *found, q *Question) {
 	}
 }
 
-// graphs asks what gaps says about kernels in CUDA graphs.
-// A row for a whole replay hides its kernels; such a recording answers the other questions
-// as well as any, at less cost, so that the remedy names what it costs.
+// graphs asks what gaps says about kernels in CUDA graphs. One row for a whole replay
+// hides its kernels. Such a recording answers the other questions as well, at less cost,
+// so the remedy mentions the cost.
 func graphs(f *found, q *Question) {
 	switch {
 	case f.onGPU() == 0:
@@ -392,16 +392,16 @@ func graphs(f *found, q *Question) {
 	}
 }
 
-// noThreads answers what only threads of a process with GPU work can tell: what others did is not
-// read, so that nothing is said of what was recorded of them.
+// noThreads answers questions about the threads of processes with GPU work, if there are
+// none: rows of other processes are not used.
 func (f *found) noThreads(q *Question) {
 	q.lacks(No, "no process with GPU work was recorded, and other processes do not show it",
 		f.by("profile the processes that use the GPU, with CUDA traced", "profile the processes that use the GPU, with ProfilerActivity.CUDA among the activities"), report.CaptureOptions{Ranges: true})
 }
 
-// why asks what gaps says of threads that do not go on.
-// There are four witnesses, each of which says something that the others do not; each
-// one that is missing leaves part of the idle time unknown.
+// why asks what gaps says about stalled threads. There are four sources, each of which
+// shows something that the others do not. Each one that is missing leaves part of the
+// idle time unexplained.
 func why(f *found, q *Question) {
 	if f.ranks == 0 {
 		f.noThreads(q)
@@ -440,8 +440,8 @@ func why(f *found, q *Question) {
 	q.record = &report.CaptureOptions{Host: true}
 }
 
-// collected asks for garbage collections.
-// Ranges say when a collection ran; samples only how much of the time was one.
+// collected asks for garbage collections. Ranges show when a collection ran, samples
+// only its share of the time.
 func collected(f *found, q *Question) {
 	switch {
 	case f.ranks == 0:
@@ -461,7 +461,7 @@ func collected(f *found, q *Question) {
 	}
 }
 
-// marks is how to have collections marked.
+// marks says how to have collections marked.
 func (f *found) marks() string {
 	if f.Workload() != "" {
 		return "mark collections with a range in gc.callbacks"
@@ -469,9 +469,9 @@ func (f *found) marks() string {
 	return "let TensorRT-LLM mark collections, or mark them in gc.callbacks"
 }
 
-// late asks what gaps says of ranks that the others wait for.
-// Ranks are compared where they meet, in collectives. Reports that do not say when they
-// began are put on one clock by the ends of those, which leaves an error of its own.
+// late asks what gaps says about late ranks. Ranks are compared in the collectives in
+// which they meet. Reports that do not state their start time are aligned by the ends of
+// collectives, which adds an error.
 func late(f *found, q *Question) {
 	switch {
 	case f.ranks < 2:

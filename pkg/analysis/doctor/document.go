@@ -7,11 +7,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// tones are how answers look.
+// tones are the tones of the answers.
 var tones = map[Can]report.Tone{Yes: report.Good, InPart: report.Warn, No: report.Bad}
 
-// answer says whether a question can be answered, and by what. Of one that a command answers
-// that is no YES or NO, which would be taken for the answer itself.
+// answer says whether a question can be answered, and by what. If a command answers it,
+// it is not YES or NO, which could be mistaken for the answer itself.
 func (q *Question) answer() report.Text {
 	toned := func(s string) report.Text { return report.Textf("%s", report.Toned(tones[q.Can], s)) }
 	switch {
@@ -25,7 +25,7 @@ func (q *Question) answer() report.Text {
 	return append(toned("Answered"), report.Textf(" by %s", report.Command(q.Command))...)
 }
 
-// Document returns the diagnosis for people.
+// Document returns the diagnosis as a document.
 func (d *Diagnosis) Document() *report.Document {
 	answered := 0
 	for _, q := range d.Questions {

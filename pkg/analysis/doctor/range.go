@@ -12,34 +12,34 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Range is a range that recurs, and so may be a step of the run.
+// Range is a recurring range, which may be a step.
 type Range struct {
 	// Name has each run of digits folded to one "#".
 	Name string `json:"name"`
-	// Count is how often it occurs, Us how long in all.
+	// Count is its number of occurrences, Us their total duration.
 	Count int64   `json:"count"`
 	Us    float64 `json:"us"`
-	// Marker is the expression for --marker that names it.
+	// Marker is the expression for --marker that matches it.
 	Marker string `json:"marker"`
 }
 
-// Bounds on the names that are counted, and on how many ranges are proposed.
+// Limits on the names that are counted, and on the ranges that are proposed.
 const (
 	maxNames  = 4096
 	proposals = 5
 )
 
-// tally is how often a range occurs, and for how many ns in all.
+// tally is the number of occurrences of a range, and their total duration in ns.
 type tally struct{ n, ns int64 }
 
-// addRange counts a range of a rank under its name.
-// Of PyTorch's profiler only what users mark is counted: its operators recur, too, many
-// times per step. Names beyond maxNames are left out: one that comes late is no step.
+// addRange counts a range of a rank under its name. For PyTorch's profiler only ranges
+// that users mark count, because its operators recur, too, many times per step. Names
+// beyond maxNames are ignored: a range that first occurs so late is no step.
 func (f *found) addRange(b *event.Batch, i int) {
 	if !b.Rank.Valid.Get(i) {
 		return
 	}
-	if k, ok := b.Domain.Get(i); f.torch && ok && int(k) < len(f.Domains) && f.Domains[k] != "torch" {
+	if k, ok := b.Domain.Get(i); f.torch && ok && int(k) < len(f.Domains) && f.Domains[k] != "torch" { // an operator or a function is no step
 		return // an operator or a function, which is no step
 	}
 	name := marker.Fold(string(b.Name.Get(i)))
@@ -54,10 +54,10 @@ func (f *found) addRange(b *event.Batch, i int) {
 	t.ns += b.End.Values[i] - b.Start.Values[i]
 }
 
-// recurring returns the ranges that recur and take most of the time, where no others are
-// known to be steps.
-// A range that encloses a step takes no less time than it, so of ranges that recur often
-// enough the longest in all are the best guess, and a guess it is: the user chooses.
+// recurring returns the ranges that recur and take the most time, nil if there are
+// forward-step markers. A range around a step takes at least as long as the step. So
+// among ranges that recur often enough, those with the longest total are the best guess;
+// the user chooses.
 func (f *found) recurring() (all []Range) {
 	if f.facts.Markers > 0 {
 		return nil
