@@ -13,62 +13,62 @@ import (
 // Report says which rank the others wait for, and why. Its figures per step are means
 // over the steps with matched collectives.
 type Report struct {
-	// Rank is null where none is named.
+	// Rank is the straggler, null if none is named.
 	Rank *int32 `json:"rank"`
-	// Together are ranks that come after all others at once, and ApartUs by how much less than
-	// these they wait per step: null where no such group is in most steps.
+	// Together are ranks that are late at once, and ApartUs by how much less than the others
+	// they wait per step. Both are null if no such group is late in most steps.
 	Together []int32  `json:"late_together"`
 	ApartUs  *float64 `json:"late_together_us_per_step"`
-	// Of the rank that is named, or else of the one that is most often the straggler:
-	// the share of the steps of which it is, and that of all lateness which is its.
+	// ShareOfSteps is the share of the steps in which the named rank, or else the most frequent
+	// one, is the straggler. ShareOfLateness is its share of all lateness.
 	ShareOfSteps    float64 `json:"share_of_steps"`
 	ShareOfLateness float64 `json:"share_of_lateness"` // 0 to 1
-	LateUs          float64 `json:"late_us_per_step"`  // how much later than the first rank, the mean
-	// StepCorrelation is that of ranks' lateness with that of the step before, 0 to 1 where a rank
-	// that fell behind stays behind for a while.
+	LateUs          float64 `json:"late_us_per_step"`  // its mean lateness, or ApartUs if Kind is together
+	// StepCorrelation is the correlation of a rank's lateness with that of the step before. It is
+	// near 1 if a rank that fell behind stays behind for a while.
 	StepCorrelation float64 `json:"step_correlation"`
 	// Causes are what the straggler spends more time on than the others, the largest
 	// excess first: its own kernels by class ("kernels:gemm"), or host operations.
 	Causes []string `json:"causes"`
-	// Side is gpu where its own kernels explain most of its lateness, host where
-	// host operations do, "" where neither does.
+	// Side is gpu if its own kernels explain most of its lateness, host if host operations do,
+	// "" if neither does.
 	Side         string  `json:"side"`
-	ClockErrorUs float64 `json:"clock_error_us"` // that remains between clocks
+	ClockErrorUs float64 `json:"clock_error_us"` // error that remains between clocks
 
-	// Kind is persistent (Rank is named), together (none is, but Together are), rotating, none, or
-	// unknown: then Reason says why.
+	// Kind is persistent (Rank is set), together (only Together is set), rotating, none, or
+	// unknown; then Reason says why.
 	Kind   string `json:"kind"`
 	Reason string `json:"reason,omitempty"`
-	// Steps is how many steps have collectives that all ranks have, Matched how many
-	// collectives these are, Unmatched how many kernels have no match.
+	// Steps is the number of steps with matched collectives, Matched the number of these
+	// collectives, and Unmatched the number of kernels without a match.
 	Steps     int          `json:"steps"`
 	Matched   int          `json:"matched"`
 	Unmatched int          `json:"unmatched"`
-	Why       []Excess     `json:"why"`         // empty where no rank is named
-	Ranks     []RankReport `json:"ranks"`       // in the order of the ranks given
+	Why       []Excess     `json:"why"`         // empty if no rank is named
+	Ranks     []RankReport `json:"ranks"`       // in the order of Result.Lanes
 	Kinds     []NameReport `json:"collectives"` // the longest waits first
 }
 
-// Excess is what the straggler spends more on than each of the other ranks.
+// Excess is something that the straggler spends more time on than each of the other ranks.
 type Excess struct {
 	What string `json:"what"` // kernels, operation or idle
 	// Name is a class of kernels, a host operation, or a cause of idle time.
 	Name     string  `json:"name"`
-	UsStep   float64 `json:"us_per_step"`        // of the straggler
-	OthersUs float64 `json:"others_us_per_step"` // mean of the others
+	UsStep   float64 `json:"us_per_step"`        // time of the straggler
+	OthersUs float64 `json:"others_us_per_step"` // mean time of the others
 	ExcessUs float64 `json:"excess_us_per_step"` // the difference
-	Source   string  `json:"source,omitempty"`   // the function that Name stands for, "" where that is not known
+	Source   string  `json:"source,omitempty"`   // function that Name stands for, "" if unknown
 }
 
 // RankReport sums up a rank.
 type RankReport struct {
 	Rank int32 `json:"rank"` // number of the rank
-	// OffsetUs was taken off its times, in the middle of the run; that changes by
-	// DriftPpm microseconds per second.
+	// OffsetUs is the offset of its clock in the middle of the run, already subtracted from its
+	// times. It changes by DriftPpm microseconds per second.
 	OffsetUs     float64 `json:"offset_us"`
 	DriftPpm     float64 `json:"drift_ppm"`
-	ShareOfSteps float64 `json:"share_of_steps"` // of which it is the straggler, 0 to 1
-	// LateUs is its lateness, WaitUs what it waited for the last rank, TransferUs the
+	ShareOfSteps float64 `json:"share_of_steps"` // share of steps in which it is the straggler, 0 to 1
+	// LateUs is its lateness, WaitUs how long it waits for the last rank, and TransferUs the
 	// rest of its collectives.
 	LateUs     float64 `json:"late_us_per_step"`
 	WaitUs     float64 `json:"wait_us_per_step"`
@@ -78,16 +78,16 @@ type RankReport struct {
 // NameReport sums up the collectives of one name.
 type NameReport struct {
 	Name    string  `json:"name"`     // of the kernel
-	PerStep float64 `json:"per_step"` // how many there are
-	// LateUs is the lateness of whichever rank was last; WaitUs and TransferUs are
-	// means over the ranks.
+	PerStep float64 `json:"per_step"` // number per step
+	// LateUs is the lateness of whichever rank is last. WaitUs and TransferUs are means over the
+	// ranks.
 	LateUs     float64 `json:"late_us_per_step"`
 	WaitUs     float64 `json:"wait_us_per_rank_step"`
 	TransferUs float64 `json:"transfer_us_per_rank_step"`
 }
 
-// Report makes the report of a result; name gives the name of a collective's number.
-// Why the straggler is late is for Explain to say.
+// Report returns the report of a result; name returns the name for a collective's number. Call
+// Explain to add why the straggler is late.
 func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Report {
 	steps := float64(max(1, res.Steps))
 	us := func(ns int64) float64 { return float64(ns) / 1e3 / steps }
@@ -124,20 +124,20 @@ func (res *Result) Report(lanes []collective.Lane, name func(int32) string) *Rep
 	return rep
 }
 
-// Times are what one rank spends its time on in the steps that were compared, in us per
-// step.
+// Times is what one rank spends its time on in the compared steps, in us per step.
 type Times struct {
-	Kernels    map[string]float64 // of the kernels that it runs by itself, by class
-	Operations map[string]float64 // of what its launching threads do: ranges, and calls by class
-	Idle       map[string]float64 // of its idle GPUs, by cause; host:NAME is a range
+	Kernels    map[string]float64 // kernels other than collectives, by class
+	Operations map[string]float64 // what its launching threads do: ranges, and calls by class
+	Idle       map[string]float64 // idle time of its GPUs, by cause; host:NAME is a range
 }
 
-// receives matches host operations in which all ranks but the first wait for it: who is
-// late for that reason has no work to be taken off.
+// receives matches host operations in which all ranks but the first wait for the first. A rank
+// that is late for that reason has no excess work.
 var receives = regexp.MustCompile(`(?i)broadcast|recv|receive`)
 
-// Explain says why some of the ranks are late: what each spends more on than any of
-// the others. source gives the function that a name stands for, "" for none.
+// Explain sets Why, Causes and Side: what each of the late ranks spends more time on than any of
+// the others. late are indices into ranks. source returns the function that a name stands for,
+// "" for none.
 func (rep *Report) Explain(late []int, ranks []Times, source func(string) string) {
 	kernels := rep.excess("kernels", late, ranks, func(t *Times) map[string]float64 { return t.Kernels })
 	operations := rep.excess("operation", late, ranks, func(t *Times) map[string]float64 { return t.Operations })
@@ -163,8 +163,8 @@ func (rep *Report) Explain(late []int, ranks []Times, source func(string) string
 	}
 	host := 0.0
 	for _, w := range operations {
-		// A host that waits for its slow GPU is busy longer, too: then only what
-		// leaves that GPU idle is a cause.
+		// A host that waits for its slow GPU is busy longer, too. Then an operation is a cause
+		// only if it leaves that GPU idle.
 		if w.ExcessUs < enough || !slices.Contains(late, 0) && receives.MatchString(w.Name) || rep.Side != "" && idles[w.Name] < enough {
 			continue
 		}
@@ -176,13 +176,14 @@ func (rep *Report) Explain(late []int, ranks []Times, source func(string) string
 	}
 }
 
-// Acquit names nobody after all: equal ranks may show as much.
+// Acquit withdraws the named ranks: equal ranks may show as much.
 func (rep *Report) Acquit() {
 	rep.Kind, rep.Rank, rep.Causes, rep.Why = string(Nobody), nil, []string{}, []Excess{}
 	rep.Together, rep.ApartUs = nil, nil
 }
 
-// excess lists what the late ranks spend more on than each of the others, the most first.
+// excess lists what the late ranks spend more time on than each of the others, the largest excess
+// first.
 func (rep *Report) excess(what string, late []int, ranks []Times, of func(*Times) map[string]float64) (list []Excess) {
 	for name := range of(&ranks[late[0]]) {
 		least, most, mean, others := math.Inf(1), math.Inf(-1), 0.0, 0.0

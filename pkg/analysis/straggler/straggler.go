@@ -10,68 +10,69 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// Kind says whether it is always the same rank that is late.
+// Kind says whether the same rank is always late.
 type Kind string
 
 // The kinds.
 const (
-	Unknown    Kind = "unknown"    // it cannot be told
+	Unknown    Kind = "unknown"    // cannot be told
 	Nobody     Kind = "none"       // no rank is late beyond chance
-	Rotating   Kind = "rotating"   // now one rank, now another
-	Persistent Kind = "persistent" // always the same rank: see the package comment
-	Together   Kind = "together"   // several, at once
+	Rotating   Kind = "rotating"   // different ranks in turn
+	Persistent Kind = "persistent" // always the same rank, see the package comment
+	Together   Kind = "together"   // several ranks at once
 )
 
 // Result says who is late.
 type Result struct {
-	Kind Kind // whether it is always the same one
-	// Reason says why it cannot be told, "" where it can.
+	Kind Kind // whether it is always the same rank
+	// Reason says why that cannot be told, "" if it can.
 	Reason string
-	// Rank is the number of the persistent straggler, or of the rank that is most
-	// often the straggler, as an index of Lanes; -1 where nobody is late.
+	// Rank is the persistent straggler, or else the most frequent one, as an index of Lanes; -1
+	// if nobody is late, or if Kind is Together.
 	Rank int
-	// Together are the ranks that come after the others at once, likewise, and Apart by how
-	// much, ns a step: none where there is no such group in most steps.
+	// Together are the ranks that are late at once, as indices of Lanes, and Apart by how much
+	// less they wait, in ns per step. There are none if no such group is late in most steps.
 	Together []int
 	Apart    int64
-	// Lanes are the numbers of the lanes that were compared, as they were given.
+	// Lanes are the numbers of the compared lanes, as in Match.Lanes.
 	Lanes []int
-	// Share is the share of the window's steps of which it is the straggler, and
-	// ShareLate that of all lateness which is its.
+	// Share is the share of the window's steps in which Rank is the straggler, and ShareLate its
+	// share of all lateness. If Kind is Together, they are those of the group.
 	Share, ShareLate float64
-	// Lasting is set where the persistent straggler's lateness is more than chance also where a
-	// rank that fell behind stays behind for a while. Correlation is that of ranks' lateness with
-	// that of the step before.
+	// Lasting is set if the lateness of the named ranks is more than chance, even if a rank that
+	// fell behind stays behind for a while. Correlation is that of a rank's lateness with its
+	// lateness in the step before.
 	Lasting     bool
 	Correlation float64
 	Compared
 	// ClockError is the error that remains between clocks, ns.
 	ClockError int64
-	// Clocks are those of the ranks.
+	// Clocks are the clocks of the ranks, in the order of Lanes.
 	Clocks []collective.Clock
-	// Ranks sums up each rank.
+	// Ranks sums up each rank, in the order of Lanes.
 	Ranks []Summary
 	// PerStep has an entry for each step with matched collectives.
 	PerStep []Step
 	// PerName has an entry for each name of collectives, the longest waits first.
 	PerName []Name
 
-	squares float64 // of each rank's lateness in each step
+	squares float64 // sum of squares of each rank's lateness in each step
 	ofOne   int     // steps in which one rank has nearly all lateness
 
-	neighbours []neighbours // of each rank
+	neighbours []neighbours // by rank
 }
 
-// Compared is how much was compared: Window is how many steps all ranks have, Steps how many had
-// matched collectives, and Matched how many of these there were; Unmatched is how many kernels of
-// theirs had none.
+// Compared is how much was compared. Window is the number of steps that all ranks have, Steps the
+// number of those with matched collectives, Matched the number of these collectives, and Unmatched
+// the number of kernels without a match.
 type Compared struct{ Window, Steps, Matched, Unmatched int }
 
-// neighbours are sums over steps that give the correlation of a rank's lateness with that of the
-// step before, in us.
+// neighbours holds sums over steps for the correlation of a rank's lateness, in us, with that of
+// the step before.
 type neighbours struct{ n, before, after, beforeSquares, afterSquares, products float64 }
 
-// correlation is that of the lateness of all ranks, each about its own mean.
+// correlation returns the correlation over all ranks, each around its own mean; 0 if nothing
+// varies.
 func correlation(ranks []neighbours) float64 {
 	var covariance, before, after float64
 	for _, b := range ranks {
@@ -91,35 +92,36 @@ func correlation(ranks []neighbours) float64 {
 type Summary struct {
 	Late      int64   // ns
 	Straggler int     // steps
-	Wait      int64   // ns, for the last one
+	Wait      int64   // ns, for the last rank to arrive
 	Transfer  int64   // ns
-	Steps     []int32 // of its own, that have matched collectives
+	Steps     []int32 // its own steps with matched collectives, in order
 }
 
 // Step is who was late in one step.
 type Step struct {
-	Step      int   // of the first rank, counted from the first that counts
-	Straggler int   // index of the rank, -1: nobody
-	Late      int64 // of that rank, ns
+	Step      int   // number of the step in the first rank's window, from 0
+	Straggler int   // index of the rank, -1 for none
+	Late      int64 // lateness of that rank, ns
 
-	together string // the ranks that wait least, a rune each, "" where there is no such group
-	apart    int64  // by how much, ns
+	together string // ranks that are late at once, a rune each; "" for none
+	apart    int64  // largest distance between ranks in order of their waits, ns
 }
 
 // Name sums up the collectives of a name.
 type Name struct {
-	Name           int32 // its number, as of a Collective
-	Count          int   // that were matched
-	Late           int64 // ns, whoever it was
-	Wait, Transfer int64 // of all ranks, ns
+	Name           int32 // as Collective.Name
+	Count          int   // number of matched ones
+	Late           int64 // ns, of whichever rank is last
+	Wait, Transfer int64 // ns, over all ranks
 }
 
-// Window is the steps of a lane that count: From and those after it, up to To and without it.
+// Window is the range of steps of a lane that count: from From to To-1.
 type Window struct{ From, To int }
 
-// Find says who is late among lanes, each of which counts in a window. Ranks wait for those only
-// that run collectives with them: of several groups it is the one in which a rank is late most.
-// It returns nil where there is nothing to compare. Others may see all collectives on the way.
+// Find says who is late among the lanes of m; windows are by lane. Ranks wait only for ranks that
+// run collectives with them, so with several groups the result is that of the group in which a rank
+// is latest. Find returns nil if there is nothing to compare. It shows all collectives to others,
+// too.
 func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *Result {
 	groups := make([]*Result, len(m.Groups))
 	several := false
@@ -165,7 +167,7 @@ func Find(m *collective.Match, windows []Window, others ...collective.Viewer) *R
 	return best
 }
 
-// newResult returns the result of lanes of which nothing was compared.
+// newResult returns the result for lanes before anything is compared.
 func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
 	res := &Result{Kind: Nobody, Rank: -1, Lanes: lanes, Compared: Compared{Window: math.MaxInt}, Ranks: make([]Summary, len(lanes)), neighbours: make([]neighbours, len(lanes))}
 	for _, k := range lanes {
@@ -176,7 +178,8 @@ func newResult(m *collective.Match, lanes []int, windows []Window) *Result {
 	return res
 }
 
-// unknown is the result of lanes that share no collectives, nil where there is nothing to compare.
+// unknown returns the result for lanes that share no collectives, nil if there is nothing to
+// compare.
 func unknown(m *collective.Match, windows []Window) *Result {
 	if len(m.Lanes) < 2 || len(m.Groups) == 0 {
 		return nil
@@ -198,15 +201,14 @@ func unknown(m *collective.Match, windows []Window) *Result {
 	return res
 }
 
-// better tells which of two groups says more: in which a rank is late most, or else which is
-// larger, or in which several are late most at once.
+// better reports whether a group says more than another one: a rank is later in it or, if not, it
+// has more lanes, or several ranks are later at once, or it has more matched collectives.
 func (res *Result) better(other *Result) bool {
 	return cmp.Or(cmp.Compare(res.perStep(), other.perStep()), cmp.Compare(len(res.Lanes), len(other.Lanes)),
 		cmp.Compare(res.Apart, other.Apart), cmp.Compare(res.Matched, other.Matched)) > 0
 }
 
-// perStep returns by how much the persistent straggler is late per step, ns, 0 where there
-// is none.
+// perStep returns the lateness of the persistent straggler, in ns per step, 0 if there is none.
 func (res *Result) perStep() int64 {
 	if res.Kind != Persistent {
 		return 0
@@ -214,7 +216,7 @@ func (res *Result) perStep() int64 {
 	return res.Ranks[res.Rank].Late / int64(max(1, res.Steps))
 }
 
-// counts reports whether a collective is of steps that count on all lanes.
+// counts reports whether a collective belongs to steps that count, on all its lanes.
 func counts(ev *collective.Meeting, windows []Window) bool {
 	for i := range ev.Members {
 		w := &ev.Members[i]
@@ -225,8 +227,8 @@ func counts(ev *collective.Meeting, windows []Window) bool {
 	return true
 }
 
-// spread is how far the ends of collectives are apart: of all-reduces where there are enough of
-// them, because some others do not end together.
+// spread collects how far the ends of collectives are apart. It uses all-reduces if there are
+// enough, because some other collectives do not end together.
 type spread struct {
 	reduces, others []int64 // ns
 	stride, n       int
@@ -253,8 +255,8 @@ func (s *spread) add(ev *collective.Meeting) {
 	}
 }
 
-// error returns what nine in ten distances are below, with 95 % confidence: of less than 45
-// that is the largest.
+// error returns the value that nine in ten spreads are below, with 95 % confidence: with
+// fewer than 58, the largest. Without any it returns 0.
 func (s *spread) error() int64 {
 	all := s.reduces
 	if len(all) < minAllreduces {
@@ -269,23 +271,23 @@ func (s *spread) error() int64 {
 	return all[min(n-1, int(math.Ceil(0.9*x+1.645*math.Sqrt(0.09*x))))]
 }
 
-// summing sums up lateness and waiting by rank, step and name. What is late by more than clocks are
-// off is known at the end.
+// summing sums up lateness and waits by rank, step and name. Only at the end is the clock error
+// known, and so which lateness counts.
 type summing struct {
 	res   *Result
 	names map[int32]int // index in res.PerName
 	steps []int         // as Step.Step
-	waits []int64       // in each of them, by rank
-	lates []lateness    // of collectives, in their order
+	waits []int64       // in each of steps, by rank, ns
+	lates []lateness    // of collectives, in order
 }
 
-// lateness is by how much the last rank of a collective comes after the one before it, ns.
+// lateness is by how much the last rank of a collective arrives after the one before it, in ns.
 type lateness struct {
-	step, rank, name int32 // index in steps, Result.Ranks and PerName
+	step, rank, name int32 // indices in steps, Result.Ranks and Result.PerName
 	by               int64
 }
 
-// finish goes through the steps.
+// finish adds the steps to the result.
 func (s *summing) finish() {
 	n, lates := len(s.res.Ranks), s.lates
 	late, before := make([]int64, n), make([]int64, n)
@@ -302,7 +304,8 @@ func (s *summing) finish() {
 	}
 }
 
-// add adds a step: how late ranks are in it, and were in the one before, and how long they wait.
+// add adds a step. late and before are the lateness of each rank in it and in the step before,
+// waits how long each rank waits, in ns.
 func (res *Result) add(step Step, late, before, waits []int64) {
 	var sum int64
 	for r, ns := range late {
@@ -330,8 +333,8 @@ func (res *Result) add(step Step, late, before, waits []int64) {
 	res.PerStep = append(res.PerStep, step)
 }
 
-// find finds the ranks that wait least where they are several and at most half: those before the
-// largest distance between ranks in order of how long they wait.
+// find sets the ranks that are late at once. Sorted by their waits, they are those before the
+// largest distance, if they are several and at most half of all ranks.
 func (s *Step) find(waits []int64, clockError int64) {
 	order := make([]rune, len(waits))
 	for r := range order {
@@ -384,7 +387,7 @@ func (s *summing) add(ev *collective.Meeting, windows []Window) {
 	}
 }
 
-// Late returns the ranks that are named, nil for none.
+// Late returns the named ranks, as indices of Lanes, nil for none.
 func (res *Result) Late() []int {
 	switch res.Kind {
 	case Persistent:
@@ -395,7 +398,7 @@ func (res *Result) Late() []int {
 	return nil
 }
 
-// conclude says whether one rank is the straggler, or several are at once.
+// conclude finds out whether one rank is the straggler, or several are at once.
 func (res *Result) conclude() {
 	res.single()
 	counts := map[string]int{}
@@ -423,9 +426,9 @@ func (res *Result) conclude() {
 	}
 }
 
-// single says whether one rank is the straggler.
+// single finds out whether one rank is the straggler.
 func (res *Result) single() {
-	often, most := -1, -1 // the straggler of most steps, the one with most lateness
+	often, most := -1, -1 // the most frequent straggler; the rank with the most lateness
 	var late, total float64
 	for r := range res.Ranks {
 		s := &res.Ranks[r]
@@ -456,14 +459,14 @@ func (res *Result) single() {
 	res.Rank, res.Share, res.ShareLate = who, res.stepsOf(who), float64(res.Ranks[who].Late)/total
 }
 
-// stepsOf returns the share of the window's steps of which a rank is the straggler.
+// stepsOf returns the share of the window's steps in which a rank is the straggler.
 func (res *Result) stepsOf(r int) float64 {
 	return float64(res.Ranks[r].Straggler) / float64(res.Window)
 }
 
-// lasts reports whether one is late by more than all others are by more than chance where steps
-// resemble the one before: by the long-run variance. late returns how late somebody is in a step,
-// and whether that is the one.
+// lasts reports whether one candidate is later than all others by more than chance, even if steps
+// resemble the one before: it uses the long-run variance. late returns how late the straggler of a
+// step is, and whether that is the candidate.
 func (res *Result) lasts(late func(*Step) (int64, bool)) bool {
 	more := make([]float64, len(res.PerStep))
 	for i := range res.PerStep {
@@ -478,8 +481,8 @@ func (res *Result) lasts(late func(*Step) (int64, bool)) bool {
 	return d.Delta > 0 && d.P < unlikely
 }
 
-// chance is how likely it is that among equal ranks, of which each step has another one
-// late, one is the straggler of as many steps.
+// chance returns how likely it is that one of equal ranks is the straggler of as many steps as
+// rank r, if steps are independent.
 func (res *Result) chance(r int) float64 {
 	n := 0
 	for _, s := range res.Ranks {
@@ -488,7 +491,7 @@ func (res *Result) chance(r int) float64 {
 	return float64(len(res.Ranks)) * tail(n, res.Ranks[r].Straggler, 1/float64(len(res.Ranks)))
 }
 
-// tail returns the probability of k or more of n.
+// tail returns the binomial probability of k or more successes in n trials.
 func tail(n, k int, p float64) (sum float64) {
 	all, _ := math.Lgamma(float64(n + 1))
 	for i := k; i <= n; i++ {
@@ -499,8 +502,8 @@ func tail(n, k int, p float64) (sum float64) {
 	return sum
 }
 
-// concentrated reports whether a share of all lateness is more than a few long waits by
-// chance: one pause of 30 ms may be more than all else.
+// concentrated reports whether a share of all lateness is more than chance, and not due to a few
+// long waits: one pause of 30 ms may exceed everything else.
 func (res *Result) concentrated(share float64) bool {
 	var sum float64
 	for _, s := range res.Ranks {
