@@ -21,7 +21,7 @@ func (c *Watch) report() (*Report, error) {
 	rep := &Report{Findings: []findings.Finding{}, Workload: c.header.Workload(), Warnings: append([]string{}, c.header.Warnings()...)}
 	switch {
 	case len(views) == 0:
-		if err := c.nothing(rep); err != nil {
+		if err := rep.nothing(c); err != nil {
 			return nil, err
 		}
 	case stepless:
@@ -45,10 +45,10 @@ func (c *Watch) report() (*Report, error) {
 	if err := c.find(rep, views, found); err != nil {
 		return nil, err
 	}
-	c.recordMore(rep, views, found)
+	rep.recordMore(c, views, found)
 	rep.Handoff = rep.handoff()
 	if c.opt.Stacks {
-		rep.Stacks = append(found.stacks(views), c.waitStacks(rep)...)
+		rep.Stacks = append(found.stacks(views), rep.waitStacks(c)...)
 	}
 	if c.opt.Series {
 		rep.Series = c.seriesReport(views, rep.Idle.Causes)
@@ -58,7 +58,7 @@ func (c *Watch) report() (*Report, error) {
 }
 
 // nothing fills in why no rank has a window, and how often a CPU quota stopped its threads.
-func (c *Watch) nothing(rep *Report) (err error) {
+func (rep *Report) nothing(c *Watch) (err error) {
 	rep.reason = "no rank has a window: there are no steps, or no GPU activity"
 	if c.header.Rows(event.Kernel)+c.header.Rows(event.Graph) == 0 {
 		rep.reason = "no GPU activity was recorded"
@@ -72,7 +72,7 @@ func (c *Watch) nothing(rep *Report) (err error) {
 
 // recordMore fills in what the recording lacks about host threads that GPUs waited for, and
 // the command that records it.
-func (c *Watch) recordMore(rep *Report, views []*view, found *evidence) {
+func (rep *Report) recordMore(c *Watch, views []*view, found *evidence) {
 	rep.Idle.Unrecorded = []idle.Missing{}
 	if slices.ContainsFunc(rep.Idle.Causes, func(c Cause) bool { return onHost(c.Cause) || c.Cause == idle.Untraced.String() }) {
 		bare := false // all samples lack stacks
@@ -90,7 +90,7 @@ func (c *Watch) recordMore(rep *Report, views []*view, found *evidence) {
 }
 
 // waitStacks returns the waits in collectives as stacks.
-func (c *Watch) waitStacks(rep *Report) (stacks []figure.Stack) {
+func (rep *Report) waitStacks(c *Watch) (stacks []figure.Stack) {
 	if rep.Waits == nil {
 		return nil
 	}

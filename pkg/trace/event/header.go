@@ -120,16 +120,7 @@ type Report struct {
 	PythonFunctions int64 `json:"python_functions,omitempty"`
 	HostFacts
 	Extent
-	// Chosen: the rows are a selection from the report by time or step. The counts are
-	// still those of the whole report.
-	Chosen bool `json:"chosen,omitempty"`
-	// ChosenTime is the half-open time range, in ns, in which the chosen rows start;
-	// rows that started before and go on are included. nil if no row was left out by
-	// time.
-	ChosenTime *[2]int64 `json:"chosen_time_ns,omitempty"`
-	// Kinds are the kinds of rows that were kept, nil if no kind was left out. The
-	// counts are still those of the whole report.
-	Kinds []string `json:"kinds,omitempty"`
+	Choice
 	// Warnings says what is wrong with the report, one sentence each.
 	Warnings []string `json:"warnings,omitempty"`
 	// Notes says what is good to know about the report, one sentence each. Nothing is
@@ -143,6 +134,18 @@ func (r *Report) AddGroup(kernel string, size int32) {
 		r.GroupSizes = map[string]int32{}
 	}
 	r.GroupSizes[kernel] = max(r.GroupSizes[kernel], size)
+}
+
+// Choice is what part of a report the rows are. The counts are those of the whole report.
+type Choice struct {
+	// Chosen: the rows are a selection from the report by time or step.
+	Chosen bool `json:"chosen,omitempty"`
+	// ChosenTime is the half-open time range, in ns, in which the chosen rows start;
+	// rows that started before and go on are included. nil if no row was left out by
+	// time.
+	ChosenTime *[2]int64 `json:"chosen_time_ns,omitempty"`
+	// Kinds are the kinds of rows that were kept, nil if no kind was left out.
+	Kinds []string `json:"kinds,omitempty"`
 }
 
 // Recorder is what recorded a report.
