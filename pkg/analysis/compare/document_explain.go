@@ -73,7 +73,7 @@ func (c *writer) explain() {
 		if c.Runs.Baseline+c.Runs.Target > 2 {
 			of = "The side with one run is taken to vary from run to run as the other does"
 		}
-		c.say("%s: give two or more runs per side, best three (now %d and %d).", of, c.Runs.Baseline, c.Runs.Target)
+		c.say("%s: give two or more runs per side, ideally three (now %d and %d).", of, c.Runs.Baseline, c.Runs.Target)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestShortRuns(t *testing.T) {
 		if r := row(t, c.Operations, "_sample_async"); r.Significant != told || (r.Unknown == "") != told || r.P == nil || r.CI == nil {
 			t.Errorf("%d steps: %+v", steps, r)
 		}
-		if said := strings.Join(c.Explanation, " "); !strings.Contains(said, "best three (now 1 and 1)") {
+		if said := strings.Join(c.Explanation, " "); !strings.Contains(said, "ideally three (now 1 and 1)") {
 			t.Errorf("%d steps: %q", steps, said)
 		}
 	}

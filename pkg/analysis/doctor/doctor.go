@@ -300,7 +300,7 @@ func whole(f *found, q *Question) {
 	}
 	if len(lost) > 0 {
 		q.Because = "the profiler reports losses: " + strings.Join(lost, ", ")
-		q.Instead = "record for a shorter time, or less: fewer iterations, no stacks"
+		q.Instead = "record fewer iterations, and leave stacks out"
 	} else if len(f.Warnings()) > 0 {
 		q.Because += "; see the warnings"
 	}

@@ -406,7 +406,7 @@ func (s *Scope) removing() string {
 func (s *Scope) ceiling(rate string) string {
 	work := *s.value[gpuUtilization] - s.waits()
 	if work <= 0 {
-		return "give no finite bound: the GPUs never work"
+		return "give no upper bound: the GPUs never work"
 	}
 	return fmt.Sprintf("give at most %s times the %s", report.Digits(1/work), rate)
 }
