@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Clock is how a report's clock differs from that of the first one.
+// Clock is how the clock of a report differs from that of the first report.
 type Clock struct {
-	Offset int64   // ns that it is ahead by at time Mid
-	Drift  float64 // and by so much more for each ns after
+	Offset int64   // ns by which it is ahead at time Mid
+	Drift  float64 // by how much more for each ns after Mid
 	Mid    int64
 }
 
-// Correct brings a time to the clock of the first report.
+// Correct converts a time to the clock of the first report.
 func (c Clock) Correct(t int64) int64 {
 	if c.Drift != 0 {
 		t -= int64(c.Drift * float64(t-c.Mid))
@@ -22,14 +22,14 @@ func (c Clock) Correct(t int64) int64 {
 	return t - c.Offset
 }
 
-// pair is a collective that two lanes ran: when it ended on the second one's clock, and by
-// how much later than on the first, corrected.
+// pair is a collective that two lanes ran: when it ended on the second one (t, on its clock), and
+// by how much later that is than its corrected end on the first.
 type pair struct {
 	step  int32
 	t, by int64
 }
 
-// align brings the clocks of all reports to that of the first one of their run.
+// align aligns the clocks of all reports to that of the first report of their run.
 func (m *Match) align(of []samples) {
 	runs := 0
 	aligned := map[int]int{} // report → lane
@@ -46,8 +46,8 @@ func (m *Match) align(of []samples) {
 	}
 }
 
-// evidence is collectives of two lanes whose ends are compared: those of some names, the steps of
-// lane b moved by shift. The distances between their ends vary by spread.
+// evidence says which collectives of two lanes are compared by their ends: those of some names,
+// with the steps of lane b moved by shift. spread is the deviation of the distances between ends.
 type evidence struct {
 	a, b   int
 	names  []int32
@@ -55,9 +55,10 @@ type evidence struct {
 	spread int64
 }
 
-// witnesses are the names of a lane whose ends are compared. First all-reduces, which end together on
-// all ranks, where there are enough of them, else all; then each other name that has as many by itself:
-// between the stages of a pipeline what is sent ends together, and all-reduces do not.
+// witnesses returns the sets of names whose ends are compared. The first set is the all-reduces,
+// which end together on all ranks, or all names if there are too few. Then each other name with
+// enough collectives is a set: between the stages of a pipeline, sends end together and all-reduces
+// do not.
 func (m *Match) witnesses(s samples) (sets [][]int32) {
 	n, reduces := 0, []int32(nil)
 	for name, points := range s {
@@ -77,11 +78,12 @@ func (m *Match) witnesses(s samples) (sets [][]int32) {
 	return sets
 }
 
-// alignReport aligns the report of lane k, the first of its report, to those before it: by the
-// lane before it and the lane of its own with the least spread, of all-reduces if no other name has
-// less than half of theirs. It returns false where the report is of another run than all of them.
+// alignReport aligns the report of lane k, the report's first lane, to earlier reports. It uses the
+// earlier lane and the lane of this report whose ends have the least spread. All-reduces are used
+// unless another name has less than half of their spread. It returns false if the report is of
+// another run than all earlier ones.
 func (m *Match) alignReport(k int, of []samples) bool {
-	best := [2]evidence{{spread: math.MaxInt64}, {spread: math.MaxInt64}} // of the first names, of others
+	best := [2]evidence{{spread: math.MaxInt64}, {spread: math.MaxInt64}} // by the first set of names, by another one
 	for i := range k {
 		for j := k; j < len(m.Lanes); j++ {
 			if m.Lanes[j].Report != m.Lanes[k].Report {
@@ -111,14 +113,14 @@ func (m *Match) alignReport(k int, of []samples) bool {
 	return true
 }
 
-// overlap reports whether two lanes' collectives overlap in time on the clock that is stated.
+// overlap reports whether the collectives of two lanes overlap in time, by their recorded clocks.
 func (m *Match) overlap(a, b int) bool {
 	x, y := m.Lanes[a].Log, m.Lanes[b].Log
 	return x.start < y.end && y.start < x.end
 }
 
-// compare compares the ends of two lanes' collectives. Steps have the same numbers in most runs, so
-// another shift has to agree clearly better: less than half the spread.
+// compare compares the ends of two lanes' collectives. In most runs steps have the same numbers, so
+// a shift must agree clearly better: with less than half the spread.
 func (m *Match) compare(a, b int, names []int32, of []samples) evidence {
 	at := func(shift int) int64 {
 		var d []int64
@@ -141,11 +143,11 @@ func (m *Match) compare(a, b int, names []int32, of []samples) evidence {
 	return e
 }
 
-// head is the first points of a sample, enough to tell a shift by.
+// head returns the first points of a sample, enough to recognise a shift.
 func head(points []point) []point { return points[:min(len(points), maxSample/4)] }
 
-// eachInStep calls f with the collectives of one name that are the n-th of the same step, those
-// of b shifted. A step in which the two have different numbers of them says nothing.
+// eachInStep calls f with pairs of collectives of one name that are the n-th of the same step,
+// with the steps of b shifted. Steps in which a and b have different numbers of them are skipped.
 func eachInStep(a, b []point, shift int32, f func(p, q *point)) {
 	for len(a) > 0 && len(b) > 0 {
 		switch x, y := a[0].step, b[0].step+shift; {
@@ -165,7 +167,7 @@ func eachInStep(a, b []point, shift int32, f func(p, q *point)) {
 	}
 }
 
-// ofStep returns how many of the first points are of one step.
+// ofStep returns how many of the first points are of the same step. points must not be empty.
 func ofStep(points []point) int {
 	n := 1
 	for n < len(points) && points[n].step == points[0].step {
@@ -174,7 +176,8 @@ func ofStep(points []point) int {
 	return n
 }
 
-// pairs returns what two lanes ran in common over the whole run, thinned out.
+// pairs returns the collectives that two lanes have in common over the whole run, thinned out to
+// about maxPairs, in order of time.
 func (m *Match) pairs(e *evidence) (all []pair) {
 	x, _ := m.sample(e.a, math.MaxInt64)
 	y, _ := m.sample(e.b, math.MaxInt64)
@@ -194,10 +197,9 @@ func (m *Match) pairs(e *evidence) (all []pair) {
 	return all
 }
 
-// fitClock finds the clock by what two lanes ran in common, and the slack that it leaves: three
-// times the median error, as nine in ten are within where none is of another collective; ok is
-// false where their ends agree on no clock. A drift counts where it leaves less than half of the
-// error of a constant.
+// fitClock fits a clock to the collectives that two lanes have in common. slack is the error that
+// it leaves: slackShare times the median error. A drift counts if it leaves less than half of the
+// error of a constant offset. ok is false if the ends agree on no clock.
 func fitClock(all []pair) (c Clock, slack int64, ok bool) {
 	if len(all) < minTogether {
 		return c, 0, false
@@ -229,7 +231,7 @@ func fitClock(all []pair) (c Clock, slack int64, ok bool) {
 	return c, slack, agree(all, c, slack)
 }
 
-// slopeOf returns the median slope between the medians of the stretches of a run.
+// slopeOf returns the median of the slopes between the medians of the parts of a run.
 func slopeOf(all []pair, c Clock) float64 {
 	var x, y [stretches]float64
 	for s := range stretches {
@@ -255,8 +257,8 @@ func slopeOf(all []pair, c Clock) float64 {
 	return slopes[len(slopes)/2]
 }
 
-// agree reports whether collectives end together on two lanes, once their clocks are aligned:
-// within a small part of a step, or their periods vary together.
+// agree reports whether two lanes end their collectives together once their clocks are aligned:
+// to within a small part of a step, or at least their periods vary together.
 func agree(all []pair, c Clock, slack int64) bool {
 	var first, own []int64 // ends of steps
 	step := int32(-1)
@@ -284,8 +286,8 @@ func agree(all []pair, c Clock, slack int64) bool {
 	return float64(deviation(differences)) < related*float64(min(deviation(periods), deviation(others)))
 }
 
-// nearClock aligns lane k by ends that are near one another on the clock that is stated: where
-// steps are numbered differently their numbers say nothing.
+// nearClock aligns lane k by ends that are near one another on the recorded clocks. It is for steps
+// that are numbered differently, so that their numbers say nothing.
 func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
 	for a := range k {
 		if m.Lanes[a].Clocked != m.Lanes[k].Clocked || !m.overlap(a, k) {

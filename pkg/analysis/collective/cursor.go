@@ -2,16 +2,16 @@ package collective
 
 import "github.com/hostbound/hostbound/pkg/trace/spill"
 
-// entry is a collective of a lane as it was kept, on the clock of the first report.
+// entry is a logged collective of a lane, on the clock of the first report.
 type entry struct {
 	Collective
 	lane       int
 	index      int64
-	at         int64 // its start on the lane's own clock
+	at         int64 // start on the lane's own clock
 	own, owned int64
 }
 
-// cursor reads the collectives of a lane in order; entry is what it read last.
+// cursor reads the collectives of a lane in order; entry is the last one read.
 type cursor struct {
 	entry    entry
 	lane     int
@@ -29,7 +29,7 @@ func newCursor(lane int, l *Lane, clock Clock) *cursor {
 	return &cursor{lane: lane, stepless: l.Stepless, clock: clock, reader: l.Log.rows.Read(spill.None)}
 }
 
-// next reads the next collective; false after the last.
+// next reads the next collective. It returns false after the last one.
 func (c *cursor) next() bool {
 	for c.rows == nil || c.at == len(c.rows[spill.Key]) {
 		if c.rows, c.at = c.reader.Next(allColumns), 0; c.rows == nil {
@@ -53,13 +53,13 @@ func (c *cursor) next() bool {
 	return true
 }
 
-// startsBefore tells the order in which collectives of all lanes are read.
+// startsBefore is the order in which the collectives of all lanes are read.
 func startsBefore(x, y *cursor) bool {
 	a, b := &x.entry, &y.entry
 	return a.Start < b.Start || a.Start == b.Start && a.lane < b.lane
 }
 
-// partCursor reads the idle time before collectives of a lane in order.
+// partCursor reads, in order, the idle time before the collectives of a lane.
 type partCursor struct {
 	reader *spill.LogReader
 	rows   spill.Rows
@@ -67,7 +67,7 @@ type partCursor struct {
 	done   bool
 }
 
-// upTo calls f with the parts up to a number that were not read yet.
+// upTo calls f with the parts up to a number (the key of Log.parts) that have not been read yet.
 func (c *partCursor) upTo(number int64, f func(Part)) {
 	for !c.done {
 		if c.rows == nil || c.at == len(c.rows[spill.Key]) {

@@ -10,20 +10,21 @@ import (
 
 // Lane is a GPU of a rank.
 type Lane struct {
-	Rank, Device int32 // numbers as in rows
-	Report       int   // number of its report: lanes of one share a clock
-	// Clocked is set where the report's clock is that of the first one but for an error:
-	// recordings that do not overlap on it are not of one run.
+	Rank, Device int32 // numbers as in the rows
+	Report       int   // number of its report: lanes of a report share a clock
+	// Clocked is set if the report's clock is the same as that of the first one, except for an
+	// error. Recordings that do not overlap on it are not of one run.
 	Clocked bool
-	Log     *Log // of its collectives, in order
-	// Size returns how many GPUs run a collective of a name, 0 where that is not known, and World
-	// is how many ranks the run has, likewise. Size is nil where nothing is known of any.
+	Log     *Log // its collectives, in order
+	// Size returns how many GPUs run collectives of a name, 0 if unknown; it is nil if that is
+	// unknown for all. World is the number of ranks of the run, 0 if unknown.
 	Size  func(name int32) int
 	World int
-	// Kind returns what tells steps apart whose collectives take different times: their phase,
-	// as a number, and their size, one and the same where it is not known. nil: none are known.
+	// Kind returns the phase of a step, as a number, and its size. Collectives take different
+	// times in steps that differ in these. An unknown size is the same number for all steps.
+	// Kind is nil if steps are unknown.
 	Kind func(step int32) (kind, size int64)
-	// Stepless: the steps in the log are none, as it came out later.
+	// Stepless says that the steps in the log turned out not to be steps.
 	Stepless bool
 }
 
@@ -40,8 +41,8 @@ type Group struct {
 // late may be one of them.
 func (g *Group) Partial() bool { return g.Size > len(g.Lanes) }
 
-// size finds out how many GPUs groups have: what collectives say, or else the number of ranks of
-// the run, if all were recorded or a group of that size may have been meant.
+// size sets the sizes of groups. If collectives do not tell, the number of ranks of the run
+// decides: a group is complete if all of these were recorded, else it may have all ranks.
 func (m *Match) size() {
 	ranks := map[int32]bool{}
 	for k, of := range m.groupOf {
@@ -65,16 +66,17 @@ func (m *Match) size() {
 	}
 }
 
-// point is a collective of a sample, on the clock of its report.
+// point is a collective in a sample, on the clock of its report.
 type point struct {
 	step       int32
 	start, end int64
 }
 
-// samples are the first collectives of a lane, by name.
+// samples holds the first collectives of a lane, by name.
 type samples map[int32][]point
 
-// sample reads the first collectives of each name of a lane, so many at most, and how many there are.
+// sample returns the first collectives of each name of a lane, at most most of them, and how many
+// there are.
 func (m *Match) sample(k int, most int64) (samples, map[int32]int64) {
 	type sampled struct {
 		points  []point
@@ -231,14 +233,15 @@ func eachNear(x, y []int64, tolerance int64, f func(int64)) {
 	}
 }
 
-// within returns those of sorted times that lie from one to another.
+// within returns the part of sorted times between from and to, both inclusive.
 func within(times []int64, from, to int64) []int64 {
 	i, _ := slices.BinarySearch(times, from)
 	j, _ := slices.BinarySearch(times, to+1)
 	return times[i:max(i, j)]
 }
 
-// spacing is the median distance between sorted times, without end where there is one only.
+// spacing returns the median distance between sorted times. With fewer than two times it is so
+// large that apartMost decides.
 func spacing(times []int64) int64 {
 	if len(times) < 2 {
 		return apartMost * apartShare

@@ -2,41 +2,42 @@ package collective
 
 // Limits of this package: name, unit, reason, source.
 const (
-	// maxSample is of how many collectives of a name, from the first that counts, it is found
-	// out which lanes end them together: 4,096 are hundreds of steps, 64 kB per lane and name.
+	// maxSample is how many collectives of a name, from the first, are used to find the lanes
+	// that end them together: 4,096 are hundreds of steps, 96 kB per lane and name.
 	maxSample = 4096
-	// apartShare is the part of the usual distance between the ends of a lane's collectives of
-	// a name within which another lane's end together with it. Ends that have nothing to do
-	// with one another are that close in a quarter of the steps.
+	// apartShare: two lanes end a collective together if the ends differ by at most 1/apartShare
+	// of the median distance between a lane's collectives of that name. Unrelated ends are that
+	// close in a quarter of the steps.
 	apartShare = 8
-	// apartMost bounds the same for collectives that are far apart, in ns: more than ends of
-	// one collective differ by in any recording at hand.
+	// apartMost, in ns, bounds that difference for collectives that are far apart. It is more
+	// than the ends of one collective differ by in any recording at hand.
 	apartMost = 50_000
-	// togetherShare is the share of the collectives, in percent, that have to end together: of
-	// 20 steps that do by chance in a quarter, 14 are less likely than 1 in 10,000.
+	// togetherShare is the share of the collectives, in percent, that must end together. If a
+	// quarter of 20 steps do so by chance, the chance of 14 is less than 1 in 10,000.
 	togetherShare = 70
-	// worthSaying, 1 % of the time of the GPUs: from here on kernels without a match are said, which
-	// may hide waits of as much. Reason: a reader's patience.
+	// worthSaying, 1 % of the GPUs' time: from this share on, kernels without a match are
+	// mentioned, because they may hide waits as long as that. Reason: a reader's patience.
 	worthSaying = 0.01
-	// minTogether is how many collectives two lanes have in common at least: of fewer nothing
-	// can be said.
+	// minTogether is the least number of collectives that two lanes must have in common:
+	// fewer show nothing.
 	minTogether = 4
-	// minReduces is how many all-reduces are enough to compare clocks without other collectives, some
-	// of which do not end together, and how many of another name to compare them by these alone.
+	// minReduces is how many all-reduces are enough to compare clocks without other
+	// collectives, some of which do not end together. It is also how many collectives of another
+	// name are enough to compare clocks by these alone.
 	minReduces = 16
-	// maxShift is by how many steps the recordings of two reports begin apart at most.
+	// maxShift is the most steps by which the recordings of two reports may begin apart.
 	maxShift = 8
-	// maxDrift is by how much the clocks of hosts drift at most, as a share: 500 ppm.
+	// maxDrift is the largest drift between the clocks of hosts: 500 ppm.
 	maxDrift = 500e-6
-	// stretches is into how many a run is cut to see a drift.
+	// stretches is the number of parts into which a run is cut to see a drift.
 	stretches = 16
-	// agreement is within what share of a step's period the ends of collectives of one run agree
-	// once clocks are aligned, and related what share of the differences between periods may
-	// differ between its ranks.
+	// Once clocks are aligned, the ends of collectives of one run agree to within the share
+	// agreement of a step's period. Or else the periods of its ranks vary together: their
+	// differences vary by less than the share related of what the periods vary by.
 	agreement, related = 0.02, 0.5
-	// slackShare is how many times the median error of a clock nine in ten errors are within: 2.4
-	// where they are normal, and a little more.
+	// slackShare is the multiple of a clock's median error that nine in ten errors are within:
+	// 2.4 if they are normal, and a little more.
 	slackShare = 3
-	// maxPairs is how many distances between ends are kept to align two clocks.
+	// maxPairs is the most distances between ends that are kept to align two clocks.
 	maxPairs = 1 << 16
 )

@@ -29,38 +29,40 @@ type Part struct {
 	Ns  int64 // more than 0
 }
 
-// Collective is a kernel by which ranks exchange data.
+// Collective is a kernel in which ranks exchange data.
 type Collective struct {
-	Step       int32 // of the rank, -1: of none
+	Step       int32 // number of the rank's step, -1 for none
 	Name       int32 // the same number on all lanes
 	Allreduce  bool  // else another collective
 	Start, End int64 // ns, on the clock of the lane's report; End > Start
 }
 
-// Log is what happened on one lane, as far as waits depend on it. Its rows come in the order of their
+// Log is what happened on one lane, as far as it explains waits. Rows must be observed in order of
 // start.
 type Log struct {
 	rows  *spill.Log
 	parts *spill.Log // by twice the number of the collective they precede, less one before its segment
 	n     int64
 
-	idle    account // since the last collective
-	first   bool    // the next one is the first of a segment
+	idle    account // idle time since the last collective
+	first   bool    // the next collective is the first of a segment
 	pending []pendingRow
 
-	firsts       []first // of segments
-	start, end   int64   // of the first and the last collective
-	length, span int64   // of all collectives together, and from the first to the last one of each segment
+	firsts       []first // first collectives of segments
+	start, end   int64   // start of the first collective, and latest end, ns
+	length, span int64   // total of all collectives, and of the time from the first to the last one of each segment, ns
 
-	// Own kernels: their union so far is closed, and a piece that may still grow.
+	// Own kernels, in ns: closed is the length of their union so far, without the last span,
+	// which may still grow.
 	closed, from, to int64
-	before           int64 // of them, before the segment
+	before           int64 // length of their union before the segment
 }
 
-// first is the first collective of a segment: its number, and how long own kernels ran before the segment.
+// first is the first collective of a segment: its number, and how long own kernels ran before the
+// segment, in ns.
 type first struct{ n, own int64 }
 
-// pendingRow is a collective during which own kernels may still run.
+// pendingRow is a collective that own kernels may still overlap.
 type pendingRow struct {
 	Collective
 	own, ownAtEnd int64
@@ -71,9 +73,9 @@ type pendingRow struct {
 const (
 	colLength = spill.Payload + iota
 	colStep
-	colName  // twice the name, and one more for all-reduces
+	colName  // twice the number of the name, plus 1 for all-reduces
 	colOwn   // ns of own kernels before its start
-	colOwned // and from then to its end
+	colOwned // ns of own kernels from its start to its end
 	numColumns
 )
 
@@ -86,7 +88,7 @@ const (
 
 const none = math.MinInt64
 
-// NewLog returns a log of nothing yet.
+// NewLog returns an empty log that keeps its rows in s.
 func NewLog(s *spill.Store) *Log {
 	return &Log{rows: s.NewLog(numColumns-spill.Payload, 0), parts: s.NewLog(numPartColumns-spill.Payload, 0), from: none, to: none, end: none}
 }
@@ -94,7 +96,7 @@ func NewLog(s *spill.Store) *Log {
 // Len returns the number of collectives.
 func (l *Log) Len() int64 { return l.n }
 
-// Work observes a piece of work of the lane that is no collective.
+// Work observes an activity of the lane other than a collective.
 func (l *Log) Work(start, end int64) {
 	l.pass(start)
 	if start > l.to {
@@ -107,7 +109,8 @@ func (l *Log) Work(start, end int64) {
 	l.to = max(l.to, end)
 }
 
-// ownAt returns how long own kernels ran before a time that no row so far starts after.
+// ownAt returns how long own kernels ran before time t, in ns. No row observed so far may start
+// after t.
 func (l *Log) ownAt(t int64) int64 {
 	if l.to == none {
 		return l.closed
@@ -115,7 +118,7 @@ func (l *Log) ownAt(t int64) int64 {
 	return l.closed + max(0, min(l.to, t)-l.from)
 }
 
-// pass observes that no more row starts before t.
+// pass observes that no further row starts before t.
 func (l *Log) pass(t int64) {
 	if len(l.pending) == 0 { // Fast path
 		return
@@ -141,7 +144,7 @@ func (l *Log) add(p *pendingRow) {
 	l.rows.Add(p.Start, p.End-p.Start, int64(p.Step), name, p.own, p.ownAtEnd-p.own)
 }
 
-// Collective observes a collective.
+// Collective observes a collective, and assigns to it the idle time since the last one.
 func (l *Log) Collective(c Collective) {
 	l.pass(c.Start)
 	l.idle.drain(func(p Part) { l.parts.Add(2*l.n, int64(p.Key), p.Ns) })
@@ -161,25 +164,25 @@ func (l *Log) Collective(c Collective) {
 	l.n++
 }
 
-// Idle observes idle time of a key, 0 or more, since the last collective.
+// Idle observes idle time since the last collective. The key must be 0 or more.
 func (l *Log) Idle(key Key, ns int64) { l.idle.add(key, ns) }
 
-// IdleBefore observes idle time before the segment that began last, which has no collective yet.
+// IdleBefore observes idle time before the last segment, which must not have a collective yet.
 func (l *Log) IdleBefore(key Key, ns int64) {
 	if ns > 0 {
 		l.parts.Add(2*l.n-1, int64(key), ns)
 	}
 }
 
-// Segment observes that another segment begins at t: what was before explains no wait in it, but
-// is kept for where steps turn out to be none.
+// Segment observes that another segment begins at t. What was before it explains no wait in it, but
+// is kept for lanes that turn out to be stepless.
 func (l *Log) Segment(t int64) {
 	l.pass(t)
 	l.first, l.before = true, l.ownAt(t)
 	l.idle.drain(func(p Part) { l.IdleBefore(p.Key, p.Ns) })
 }
 
-// Seal observes the end of the lane's rows, and lets go of memory.
+// Seal observes the end of the lane's rows, and releases memory.
 func (l *Log) Seal() {
 	l.pass(math.MaxInt64)
 	l.pending, l.idle = nil, account{}

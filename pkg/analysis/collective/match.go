@@ -8,16 +8,17 @@ import (
 	"slices"
 )
 
-// Match is how the collectives of some lanes belong together.
+// Match says which collectives of some lanes belong together.
 type Match struct {
 	Lanes  []Lane  // those that were given
-	Groups []Group // lanes that meet
-	// Estimated tells that waits of some group are estimates, because not all of it was recorded.
+	Groups []Group // lanes that run collectives together
+	// Estimated is set if the waits of some group are estimates, because not all of it was
+	// recorded.
 	Estimated bool
 
 	clocks  []Clock         // by lane
-	slack   []int64         // likewise: what clocks may be off by, ns
-	run     []int           // likewise: number of the run
+	slack   []int64         // by lane: error of its clock, ns
+	run     []int           // by lane: number of its run
 	groupOf []map[int32]int // by lane and name
 	reduce  map[int32]bool  // names of all-reduces
 	place   []map[place]int64
@@ -29,12 +30,13 @@ type place struct {
 	kind, size int64
 }
 
-// compare orders places, those of larger steps before the same ones of smaller steps.
+// compare orders places, the same place of larger steps first.
 func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.name, q.name), cmp.Compare(p.n, q.n), cmp.Compare(p.kind, q.kind), cmp.Compare(q.size, p.size))
 }
 
-// New finds out which of the lanes run collectives together, on one clock. Their logs are sealed.
+// New aligns the clocks of lanes, and finds out which of them run collectives together. Their logs
+// must be sealed.
 func New(lanes []Lane) *Match {
 	n := len(lanes)
 	m := &Match{
@@ -55,19 +57,19 @@ func New(lanes []Lane) *Match {
 	return m
 }
 
-// Visit matches the collectives of lanes, and calls visit for each.
+// Visit is New followed by Each.
 func Visit(lanes []Lane, visit func(*Meeting)) *Match {
 	m := New(lanes)
 	m.Each(visit)
 	return m
 }
 
-// Clock returns the clock of a lane, and the number of its run: lanes of different runs share
-// no clock.
+// Clock returns the clock of a lane, and the number of its run. Lanes of different runs share no
+// clock.
 func (m *Match) Clock(k int) (c Clock, run int) { return m.clocks[k], m.run[k] }
 
-// learn finds out how long collectives take at the least, of a lane that was recorded without
-// all of its group: others are known to be missing, or it shares no collectives with any lane.
+// learn finds the least duration of collectives by place, for a lane whose group was not recorded
+// completely: other GPUs are known to be missing, or it shares no collectives with any lane.
 func (m *Match) learn(k int, counts map[int32]int64) {
 	some, partial, alone := false, false, true
 	for name, g := range m.groupOf[k] {
@@ -92,7 +94,7 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	last := place{n: -1}
 	for _, at := range slices.SortedFunc(maps.Keys(seen), place.compare) {
 		same := at
-		if same.size = last.size; same == last { // no less time than a smaller step's
+		if same.size = last.size; same == last { // a larger step takes no less time
 			m.place[k][at], seen[at] = min(m.place[k][at], m.place[k][last]), seen[at]+seen[last]
 		}
 		last = at
@@ -105,7 +107,7 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	m.Estimated = m.Estimated || len(m.place[k]) > 0
 }
 
-// places counts the collectives of a step by name.
+// places counts the collectives of the current step of a lane, by name.
 type places struct {
 	lane   *Lane
 	step   int32
@@ -128,15 +130,15 @@ func (p *places) of(e *entry) place {
 	return at
 }
 
-// Member is the part of a lane in a collective, from Start to End. Its times are on the clock of the first report,
-// At is its start on the lane's own.
+// Member is the part of a lane in a collective, from Start to End, in ns on the clock of the first
+// report. At is its start on the lane's own clock.
 type Member struct {
 	Lane       int   // number of the lane
 	Step       int32 // as Collective.Step
 	Start, End int64
 	At         int64
-	// Wait is how long it waits from Start on, in ns, and Parts what for; they add up to it. The
-	// rest of its duration is transfer.
+	// Wait is how long it waits from Start on, in ns. Parts divide Wait by cause, in the order of
+	// their keys, and add up to it. The rest of its duration is transfer.
 	Wait  int64
 	Parts []Part
 
@@ -144,30 +146,30 @@ type Member struct {
 	own, owned int64
 }
 
-// Meeting is a collective of a group: matched, or of a lane alone with an estimate of its
+// Meeting is a collective of a group: a match, or that of a single lane with an estimate of its
 // wait.
 type Meeting struct {
 	Group     int   // number of the group
 	Name      int32 // as Collective.Name
 	Allreduce bool  // as Collective.Allreduce
-	// Members are in the order of their lanes, all of the group's; Late is the place of the one
-	// that arrives last.
+	// Members are those of the group's lanes, in their order; Late is the index of the one that
+	// arrives last.
 	Members []Member
 	Late    int
-	// Estimated tells that the wait is an estimate, of a group of which not all was recorded.
+	// Estimated is set if the wait is an estimate, because not all of the group was recorded.
 	Estimated bool
 
-	end int64 // the last one
+	end int64 // latest end
 }
 
-// queue holds the collectives of a name of a group that have no match yet, by member.
+// queue holds the collectives of a name in a group that have no match yet, by member.
 type queue struct {
 	group   int
 	slack   int64
 	waiting [][]entry
 }
 
-// slot is the place of a lane in a queue, which is nil where its collectives are estimated.
+// slot is the place of a lane in a queue. The queue is nil if collectives are estimated.
 type slot struct {
 	known  bool
 	group  int
@@ -181,7 +183,7 @@ type matcher struct {
 	heads  ordered[*cursor]
 	queues []*queue
 	slots  [][]slot // by lane and name
-	// expiry is when the first one that waits has no match any more, at the earliest.
+	// expiry is a lower bound of the time at which a queued collective can no longer be matched.
 	expiry  int64
 	slack   int64 // the largest one
 	events  ordered[*Meeting]
@@ -190,25 +192,25 @@ type matcher struct {
 	viewers []viewer
 }
 
-// Viewer is whoever wants to know of meetings.
+// Viewer receives meetings.
 type Viewer struct {
-	Visit func(*Meeting) // which may not keep the meeting
-	// NoParts leaves Member.Parts empty: it does not matter what waits are due to.
+	Visit func(*Meeting) // must not keep the meeting
+	// NoParts leaves Member.Parts empty, for viewers that do not need causes.
 	NoParts bool
 }
 
-// viewer is a Viewer with what it knows so far.
+// viewer is a Viewer with its resolver.
 type viewer struct {
-	*resolver // nil: it wants no parts
+	*resolver // nil with NoParts
 	visit     func(*Meeting)
 }
 
-// Each calls visit with all matched collectives, and with those of each lane of a group of which
-// not all was recorded, in the order of their ends. A meeting is valid until visit returns.
-// Groups say afterwards how many were matched.
+// Each calls visit with all matched collectives, in the order of their ends, and with those of each
+// lane of a group that was not recorded completely. A meeting is valid until visit returns.
+// Afterwards the counts in Groups are set.
 func (m *Match) Each(visit func(*Meeting)) { m.Show(Viewer{Visit: visit}) }
 
-// Show is Each for several at once, whose meetings differ in the parts of waits.
+// Show is Each for several viewers at once. Their meetings differ only in the parts of waits.
 func (m *Match) Show(to ...Viewer) {
 	x := &matcher{Match: m, expiry: never, slots: make([][]slot, len(m.Lanes))}
 	x.heads.before, x.events.before = startsBefore, endsBefore
@@ -245,8 +247,8 @@ func (m *Match) Show(to ...Viewer) {
 
 const never = math.MaxInt64
 
-// advance drops what has no match when all collectives to come start at t or later, and
-// resolves what has ended by then.
+// advance observes that all further collectives start at t or later. It drops those that can no
+// longer be matched, and shows the meetings that have ended.
 func (x *matcher) advance(t int64) {
 	if t >= x.expiry {
 		x.expiry = never
@@ -266,7 +268,7 @@ func (x *matcher) advance(t int64) {
 	}
 }
 
-// expire drops those of a queue that end too early for what starts at t.
+// expire drops the collectives of a queue that end too early for one that starts at t.
 func (x *matcher) expire(q *queue, t int64) {
 	for i, list := range q.waiting {
 		for len(list) > 0 && (t == never || list[0].End+q.slack <= t) {
@@ -322,7 +324,7 @@ func (x *matcher) open(g int, name int32) {
 	}
 }
 
-// slackOf is what the clocks of two lanes may be apart by.
+// slackOf returns by how much the clocks of two lanes may differ, in ns.
 func (x *matcher) slackOf(a, b int) int64 {
 	if x.Lanes[a].Report == x.Lanes[b].Report {
 		return 0
@@ -330,8 +332,8 @@ func (x *matcher) slackOf(a, b int) int64 {
 	return x.Match.slack[a] + x.Match.slack[b]
 }
 
-// meet matches the first ones of all members of a queue, or drops the one that ends first. Where
-// clocks may be off by more than they overlap by, the ends have to agree within that.
+// meet matches the first collectives of all members of a queue, or drops the one that ends first.
+// If clocks may be off by more than the collectives overlap, the ends must agree to within that.
 func (x *matcher) meet(q *queue) {
 	first, lastStart, lastEnd, shortest := 0, int64(none), int64(none), int64(never)
 	for i, list := range q.waiting {
@@ -358,11 +360,11 @@ func (x *matcher) meet(q *queue) {
 	heap.Push(&x.events, ev)
 }
 
-// shift removes the first of a list.
+// shift removes the first element of a list, in place.
 func shift(list []entry) []entry { return append(list[:0], list[1:]...) }
 
-// estimate has a collective of a group of which not all was recorded be divided by the least
-// duration at its place. In a group of one there is nobody to wait for.
+// estimate divides a collective of a group that was not recorded completely, by the least duration
+// at its place. In a group of one there is nobody to wait for.
 func (x *matcher) estimate(g int, e *entry) {
 	at := x.places[e.lane].of(e)
 	least, ok := x.place[e.lane][at]
@@ -379,7 +381,7 @@ func (x *matcher) estimate(g int, e *entry) {
 	heap.Push(&x.events, ev)
 }
 
-// event returns a meeting without members.
+// event returns a meeting without members; it may reuse the memory of an earlier one.
 func (x *matcher) event(g int, e *entry) *Meeting {
 	var ev *Meeting
 	if n := len(x.free) - 1; n >= 0 {
@@ -393,7 +395,7 @@ func (x *matcher) event(g int, e *entry) *Meeting {
 
 func (ev *Meeting) add(e *entry) {
 	var parts []Part
-	if n := len(ev.Members); n < cap(ev.Members) { // memory of a meeting before
+	if n := len(ev.Members); n < cap(ev.Members) { // reuse the memory of an earlier meeting
 		parts = ev.Members[:n+1][n].Parts[:0]
 	}
 	ev.Members = append(ev.Members, Member{
@@ -403,7 +405,7 @@ func (ev *Meeting) add(e *entry) {
 	ev.end = max(ev.end, e.End)
 }
 
-// divide finds out who is late and how long the others wait.
+// divide sets who is late, and how long the others wait.
 func (ev *Meeting) divide() {
 	least := int64(never)
 	for i := range ev.Members {
@@ -419,13 +421,13 @@ func (ev *Meeting) divide() {
 	}
 }
 
-// endsBefore tells the order in which meetings are resolved.
+// endsBefore is the order in which meetings are resolved.
 func endsBefore(x, y *Meeting) bool {
 	a, b := &x.Members[0], &y.Members[0]
 	return x.end < y.end || x.end == y.end && (a.Lane < b.Lane || a.Lane == b.Lane && a.index < b.index)
 }
 
-// ordered is a heap, the first of which comes before all others.
+// ordered is a heap.Interface whose first element comes before all others.
 type ordered[T any] struct {
 	all    []T
 	before func(a, b T) bool

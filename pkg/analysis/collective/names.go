@@ -2,17 +2,17 @@ package collective
 
 import "sync"
 
-// Names numbers the names of collectives, the same on all lanes. Several may use it at a time.
+// Names numbers the names of collectives, the same on all lanes. It is safe for concurrent use.
 type Names struct {
 	mu   sync.Mutex
 	of   map[string]int32
 	text []string
 }
 
-// NewNames returns numbers of no names yet.
+// NewNames returns an empty Names.
 func NewNames() *Names { return &Names{of: map[string]int32{}} }
 
-// Of returns the number of a name.
+// Of returns the number of a name, which may be new.
 func (n *Names) Of(name []byte) int32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -25,7 +25,7 @@ func (n *Names) Of(name []byte) int32 {
 	return k
 }
 
-// Text returns the name of a number.
+// Text returns the name with a number that Of has returned.
 func (n *Names) Text(k int32) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

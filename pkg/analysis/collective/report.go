@@ -8,11 +8,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// year2001 is a time in ns since 1970 that no session's own clock reaches: times after it are UTC.
+// year2001 is a time in ns since 1970 that no clock of a session reaches: later times are UTC.
 const year2001 = 1e18
 
-// NewLane returns a GPU of a rank of the stream that h describes, with its log and the steps that are
-// in it, nil where they do not matter. name returns the name of a number of collectives.
+// NewLane returns the lane of a GPU of a rank, in the stream that h describes. steps are those of
+// the log, nil if they do not matter. name returns the name for a collective's number.
 func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, name func(int32) string) Lane {
 	l := Lane{Rank: rank, Device: device, Report: -1, Log: log}
 	if steps != nil {
@@ -34,27 +34,30 @@ func NewLane(h *event.Header, rank, device int32, log *Log, steps *step.Steps, n
 	return l
 }
 
-// Coverage is how much of the groups was recorded that run collectives together.
+// Coverage says how much was recorded of the groups that run collectives together.
 type Coverage struct {
-	// Unmatched is how many kernels had no match in their group, UnmatchedPart what part of all collectives,
-	// and UnmatchedShare about how much of the time of the GPUs, from the first to the last collective of each
-	// segment: as much as as many collectives take. Not how long they are themselves: in the middle of a
-	// pipeline the short ones are left, as long ones overlap with anything.
+	// Unmatched is how many kernels had no match in their group, and UnmatchedPart which part of
+	// all collectives that is. UnmatchedShare estimates their share of the GPUs' time, from the
+	// first to the last collective of each segment, by what as many average collectives take.
+	// Their own length would be too little: in the middle of a pipeline the short ones remain
+	// unmatched, because long ones overlap with anything.
 	Unmatched      int64   `json:"unmatched"`
 	UnmatchedPart  float64 `json:"unmatched_part"`
 	UnmatchedShare float64 `json:"unmatched_share"`
-	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil where the
-	// trace does not say: of the groups of which most were recorded, the largest.
+	// Recorded is how many GPUs of a group were recorded, and Size how many it has, nil if the
+	// trace does not say. They are those of the group with the most recorded GPUs, of several the
+	// largest.
 	Recorded int  `json:"recorded_gpus"`
 	Size     *int `json:"group_gpus"`
-	// Estimated tells that waits of some group are estimates for the lack of its other GPUs.
+	// Estimated is set if the waits of some group are estimates, because other GPUs of it are
+	// missing.
 	Estimated bool `json:"estimated"`
 }
 
 // Coverage returns how much of the groups was recorded.
 func (m *Match) Coverage() Coverage {
 	c, size, kernels := Coverage{Estimated: m.Estimated}, 0, int64(0)
-	for g := range m.Groups { // Their order is that of the names' numbers, which differs from run to run
+	for g := range m.Groups { // in an order that differs from run to run, as the numbers of names do
 		n := len(m.Groups[g].Lanes)
 		c.Unmatched += m.Groups[g].Unmatched
 		kernels += m.Groups[g].Unmatched + m.Groups[g].Matched*int64(n)
@@ -84,7 +87,7 @@ func (m *Match) Coverage() Coverage {
 	return c
 }
 
-// Doubts are what is not known of waits, a sentence each.
+// Doubts returns what is uncertain about waits, a sentence each.
 func (m *Match) Doubts() []string {
 	c := m.Coverage()
 	return slices.DeleteFunc([]string{c.Doubt(), c.NoMatch()}, func(text string) bool { return text == "" })
@@ -99,7 +102,7 @@ func (c *Coverage) NoMatch() string {
 	return fmt.Sprintf("%d collective kernels, about %.1f %% of the time, have no match on another rank: their waits count as GPU work", c.Unmatched, 100*c.UnmatchedShare)
 }
 
-// Doubt says what is not known of waits for lack of other GPUs, "" where all is known.
+// Doubt says what is uncertain about waits because other GPUs are missing, "" if nothing is.
 func (c *Coverage) Doubt() string {
 	const estimate = "waits in collectives are estimated from the shortest one at the same place of a step, and their cause is unknown. Record all ranks at once"
 	switch {
