@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Marks says of each step of a run whether something happened in it.
+// Marks says, for each step of a run, whether something happened in it.
 type Marks []bool
 
-// Count is in how many steps it did.
+// Count returns the number of steps in which it happened.
 func (m Marks) Count() int {
 	n := 0
 	for _, yes := range m {
@@ -19,10 +19,11 @@ func (m Marks) Count() int {
 	return n
 }
 
-// CompareEvents returns how far apart the shares of steps are in which something happened,
-// with the probability of dealing the events out to the steps of both runs so unevenly by
-// chance: Fisher's exact test. So many steps in a row as together are worth one independent
-// step count as one. Lo and Hi are NaN.
+// CompareEvents compares the shares of steps in which something happened. P is the
+// probability of so uneven a distribution of the events over the steps of both runs by
+// chance: Fisher's exact test. Each together consecutive steps count as one, because
+// they are worth one independent step. Lo and Hi are NaN; so is everything if a run has
+// no steps.
 func CompareEvents(a, b Marks, together int) Difference {
 	if len(a) == 0 || len(b) == 0 {
 		return Unknown(math.NaN())
@@ -34,7 +35,7 @@ func CompareEvents(a, b Marks, together int) Difference {
 	return d
 }
 
-// joined has a mark for so many steps each, where any of them has one.
+// joined returns one mark for each together steps, set if any of theirs is.
 func (m Marks) joined(together int) Marks {
 	if together <= 1 {
 		return m
@@ -46,8 +47,8 @@ func (m Marks) joined(together int) Marks {
 	return few
 }
 
-// Together is how many steps in a row are worth one independent step, by the share of those
-// that are marked in either sequence.
+// Together returns how many consecutive steps are worth one independent step, at least
+// 1, judged by the marks of the sequence in which that is most.
 func (w *Estimator) Together(all ...Marks) int {
 	most := 1.0
 	for _, m := range all {
@@ -63,9 +64,10 @@ func (w *Estimator) Together(all ...Marks) int {
 	return int(math.Round(most))
 }
 
-// CompareTops compares how many of the largest samples are each run's: of those above the
-// p-quantile of both together, or for 1 above the largest one of the other run (Rosenbaum 1954):
-// evidence that the largest differ, of which there is no other. Lo and Hi are NaN.
+// CompareTops compares how many of the largest samples each run has: those above the
+// p-quantile of both together, or for p = 1, above the largest one of the other run
+// (Rosenbaum 1954). No other test shows that the largest differ. Neither slice may be
+// empty. Lo and Hi are NaN.
 func CompareTops(a, b []float64, p float64, together int) Difference {
 	limit := min(slices.Max(a), slices.Max(b))
 	if p < 1 {
@@ -85,8 +87,8 @@ func above(x []float64, limit float64) Marks {
 	return m
 }
 
-// dealt is the probability, on both sides, of at least so uneven a deal of x + y
-// events to n and m steps.
+// dealt is the two-sided probability that x + y events are distributed at least as
+// unevenly over n and m steps.
 func dealt(x, n, y, m int) float64 {
 	k := x + y
 	upper, lower := 0.0, 0.0
@@ -102,7 +104,7 @@ func dealt(x, n, y, m int) float64 {
 	return min(1, 2*min(upper, lower))
 }
 
-// ways is the logarithm of the number of ways to choose k of n.
+// ways is the logarithm of n choose k.
 func ways(n, k int) float64 {
 	log := func(k int) float64 {
 		v, _ := math.Lgamma(float64(k + 1))

@@ -1,13 +1,12 @@
-// Interval does arithmetic with spans of time.
+// Arithmetic with spans of time.
 //
-// A set of spans is a slice of them that are in order, apart and not empty: neither
-// overlap nor touch. [Union] makes a set of any spans; [Intersection] and [Difference]
-// take sets and return one. The argument slices are never changed, and never returned.
+// A set of spans is a slice of spans that are in order, not empty, and neither overlap
+// nor touch. [Union] makes a set of any spans; [Intersection] and [Subtract] take sets
+// and return one. They neither change nor return their arguments.
 //
-// [Growing] is the union of spans that come in the order of their start, as rows of a
-// rank do. It keeps the last piece alone, whatever the number of spans, and hands
-// out the length of what cannot grow any more, so that it can be credited to what
-// that time belongs to.
+// [Growing] is the union of spans that come in the order of their starts, as the rows of
+// a rank do. It keeps only the last span of the union, and returns the length of the
+// parts that can no longer grow, so that the caller can attribute them.
 
 package stat
 
@@ -17,21 +16,21 @@ import (
 	"slices"
 )
 
-// Never and None are times after and before all others; None is no time, too.
+// Never and None are later and earlier than all times; None also stands for no time.
 const (
 	Never = math.MaxInt64
 	None  = math.MinInt64
 )
 
-// Span is the time from From up to, but not including To, in ns. It is empty where To
-// is not after From.
+// Span is the time from From up to, but not including, To, in ns. It is empty if To is
+// not after From.
 type Span struct {
 	From, To int64 // on one clock
 }
 
-// Len returns the length of s in ns, 0 where it is empty.
+// Len returns the length of s in ns, 0 if it is empty.
 func (s Span) Len() int64 {
-	if s.To <= s.From { // first: the difference of Never and None does not fit
+	if s.To <= s.From { // first: the difference of Never and None overflows
 		return 0
 	}
 	return s.To - s.From
@@ -40,10 +39,10 @@ func (s Span) Len() int64 {
 // Has reports whether t lies in s.
 func (s Span) Has(t int64) bool { return s.From <= t && t < s.To }
 
-// Clip returns the part of s within w, which may be empty.
+// Clip returns the part of s within w; it may be empty.
 func (s Span) Clip(w Span) Span { return Span{max(s.From, w.From), min(s.To, w.To)} }
 
-// Length returns the length of all spans together, in ns.
+// Length returns the sum of the lengths of spans, in ns.
 func Length(spans []Span) (ns int64) {
 	for _, s := range spans {
 		ns += s.Len()
@@ -51,8 +50,8 @@ func Length(spans []Span) (ns int64) {
 	return ns
 }
 
-// Union returns the time that any of the spans covers, which may come in any order,
-// as a set.
+// Union returns the time that any of the spans covers, as a set. The spans may come in
+// any order.
 func Union(spans []Span) []Span {
 	sorted := slices.Clone(spans)
 	slices.SortFunc(sorted, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
@@ -103,16 +102,16 @@ func Subtract(a, b []Span) (set []Span) {
 	return set
 }
 
-// Growing is the last piece of a union of spans that come in the order of their start.
-// What was in pieces before it was handed out. Begin with [Empty]: the zero value has a
-// piece of no length at time 0, and does not take earlier ones.
+// Growing is the last span of a union of spans that come in the order of their starts.
+// The lengths of earlier ones have been returned. Begin with [Empty]: the zero value has
+// an empty span at time 0, and accepts no earlier ones.
 type Growing struct{ Span }
 
-// Empty is a union of no spans.
+// Empty is the union of no spans.
 var Empty = Growing{Span{None, None}}
 
-// Add adds a span and returns the length of the piece that this ends, 0 where the
-// span belongs to it.
+// Add adds a span. It returns the length of the last span of the union if the new one
+// begins after it, else 0. Lengths are in ns.
 func (g *Growing) Add(from, to int64) int64 {
 	if from > g.To {
 		done := g.To - g.From
@@ -125,8 +124,8 @@ func (g *Growing) Add(from, to int64) int64 {
 	return 0
 }
 
-// Cut returns the length of the piece up to t, and goes on from there: that part is not
-// handed out again.
+// Cut returns the length of the last span up to t, and drops that part, so that it is
+// returned only once.
 func (g *Growing) Cut(t int64) int64 {
 	end := min(g.To, t)
 	if end <= g.From {
@@ -137,5 +136,5 @@ func (g *Growing) Cut(t int64) int64 {
 	return done
 }
 
-// Until returns the length of the piece before t, which is not before its start.
+// Until returns the length of the last span up to t, which must not be before its start.
 func (g *Growing) Until(t int64) int64 { return min(g.To, t) - g.From }

@@ -5,39 +5,44 @@ import (
 	"slices"
 )
 
-// MinBefore is how many values the last one is compared with at least. They leave four
-// degrees of freedom: with fewer, the quantiles of Student's t grow so fast that a rise of 8 %
-// is not found where starts vary by 1.2 %.
+// MinBefore is the least number of values with which the last one is compared. They
+// leave four degrees of freedom. With fewer, the quantiles of Student's t are so large
+// that a rise of 8 % is not found if values vary by 1.2 %.
 const MinBefore = 5
 
-// minSlope is how many values a drift takes at least: twice as many as a level, since it has two
-// figures. What grows faster is found as a step.
+// minSlope is the least number of values in a drift: twice as many as in a level, since
+// a drift has two parameters. A faster growth is found as a step.
 const minSlope = 2 * MinBefore
 
-// Rise is the surest rise of the last value of a series over those before it.
+// Rise is the most significant rise of the last value of a series over those before it.
 type Rise struct {
-	// From is the place at which the level before begins, Since that of the rise; Slope tells
-	// that it grows from there with each value, and is no step.
+	// From is the index at which the level before begins, Since that at which the rise
+	// begins. Slope says that the values grow from there one by one; otherwise the rise
+	// is a step.
 	From, Since int
 	Slope       bool
-	// Before is the level that it begins at, By how far the last value's lies above it.
+	// Before is the level before the rise, By how far the level of the last value lies
+	// above it.
 	Before, By float64
-	// P is the chance of as sure a rise where the last value's level lies at most the margin
-	// above that before, or more than this, never less.
+	// P bounds the probability of so significant a rise if the level of the last value
+	// lies at most the margin above the level before.
 	P float64
 }
 
-// LastRise tests whether the level of the last value of a series lies more than margin above
-// that before, where the noise is independent, normal and of one unknown variance. levels are
-// the places at which a new level is known to begin, in order, 0 not among them.
+// LastRise tests whether the level of the last value of a series lies more than margin
+// above the level before. The noise must be independent and normal, with one unknown
+// variance. levels are the indexes at which a new level is known to begin, in order,
+// without 0.
 //
-// The level is a mean for each known level, and in the last of these one change: a step at
-// any place, or a straight line from there on. Each is a regression on one shape, whose
-// coefficient has Student's t; for a step at the last place that is the prediction interval
-// of one value, for a step at an unknown place the likelihood-ratio test of K. J. Worsley
-// (JASA 74, 1979). The smallest of the chances, times the number of shapes (Bonferroni), is P.
-// The first level is at least MinBefore values long before a change; of a shorter series ok is
-// false. A line is at least minSlope values long. P is 1 where the last value itself does not lie margin above the level before: what
+// The model is a mean for each known level and, in the last of them, one change: a step
+// at any index, or a straight line from there on. Each is a regression on one shape,
+// whose coefficient follows Student's t. For a step at the last index this is the
+// prediction interval of one value, for a step at an unknown index the likelihood-ratio
+// test of K. J. Worsley (JASA 74, 1979). P is the smallest p-value times the number of
+// shapes (Bonferroni). The first level has at least MinBefore values before a change,
+// and a line has at least minSlope values. For shorter series ok is false. P is 1 if the
+// last value itself is not margin above the level before: a rise that has gone again is
+// no rise of the last value.
 // has come back is no rise of the last value.
 func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 	n, start, first := len(x), 0, MinBefore
@@ -67,7 +72,7 @@ func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 			p := 1.0
 			switch above := by - margin; {
 			case above <= 0 || x[n-1]-mean-before <= margin:
-			case err < 1e-9*math.Abs(mean): // figures that repeat to the last digit
+			case err < 1e-9*math.Abs(mean): // values that are equal to the last digit
 				p = 0
 			default:
 				p = tTail(df, above/err) / 2
@@ -95,9 +100,10 @@ func deviations(x []float64, levels []int) []float64 {
 	return rest
 }
 
-// fit is the regression of deviations from a mean on one shape, which is zero up to place
-// since: the level before, relative to that mean, by how much the last one's lies above it, and
-// the standard error of this. others are squares of deviations that have the same variance.
+// fit is the regression of y, deviations from a mean, on a shape that is zero before
+// index since. It returns the level before, relative to that mean, how far the level of
+// the last value lies above it, and the standard error of that. others is a sum of
+// squares with the same variance.
 func fit(y []float64, since int, slope bool, others, df float64) (before, by, err float64) {
 	n := len(y)
 	shape := make([]float64, n)

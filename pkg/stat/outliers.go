@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// normalMAD, 1/Φ⁻¹(3/4): how many times the median distance from the median the standard deviation
-// of normal values is (Hampel 1974).
+// normalMAD, 1/Φ⁻¹(3/4): the ratio of the standard deviation of normal values to their
+// median distance from the median (Hampel 1974).
 var normalMAD = 1 / (math.Sqrt2 * math.Erfinv(0.5))
 
-// efficiency, 37 %: of the values that a standard deviation is taken from, what the median distance
-// is worth (Rousseeuw and Croux 1993).
+// efficiency, 37 %: that of the median distance, compared with the standard deviation
+// (Rousseeuw and Croux 1993).
 const efficiency = 0.37
 
-// Outliers says of each of some values, most of which are of one kind, how likely a value of that
-// kind is as far from their median: distances in the median distance, with Student's t of as many
-// degrees of freedom as that is worth. Up to half of the values may be of another kind. Where more
-// than half of the values are one number, any other is none of its kind. p is NaN where a value is,
-// and for fewer than [MinSamples] values.
+// Outliers returns, for each value, the probability that a value of the main kind lies
+// as far from the median. It measures distances in the median distance, and uses
+// Student's t with the degrees of freedom that this is worth. Up to half of the values
+// may be of other kinds. If more than half of the values are equal, any other has
+// probability 0. p is NaN for NaN, and everything is NaN for fewer than [MinSamples]
+// values. deviation is the standard deviation of the main kind.
 func Outliers(x []float64) (median, deviation float64, p []float64) {
 	known := slices.DeleteFunc(slices.Clone(x), math.IsNaN)
 	p = slices.Repeat([]float64{math.NaN()}, len(x))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Mean returns the mean of x, NaN where there is none.
+// Mean returns the mean of x, NaN if x is empty.
 func Mean(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
@@ -14,10 +14,9 @@ func Mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// Quantile returns the p-quantile of x, which is in ascending order: the order
-// statistics 0 to n-1 stand for the quantiles 0 to 1, and between them it
-// interpolates linearly. It is NaN where x is empty. (Of gonum's two kinds neither
-// is this one, nor is go-moremath's.)
+// Quantile returns the p-quantile of x, which must be sorted. The order statistics 0 to
+// n-1 are the quantiles 0 to 1, with linear interpolation between them. It is NaN if x
+// is empty. (Neither of gonum's two kinds is this one, nor is go-moremath's.)
 func Quantile[T int64 | float64](x []T, p float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
@@ -33,19 +32,18 @@ func Quantile[T int64 | float64](x []T, p float64) float64 {
 	return float64(x[i]) + (at-float64(i))*float64(x[i+1]-x[i])
 }
 
-// Sequence is a sequence of samples for the estimation of quantiles. It must not
-// be changed once a quantile was asked for.
+// Sequence is a sequence of samples for quantiles. It must not be changed after the
+// first quantile.
 type Sequence struct {
-	// Bins are the samples, in the order of time; those of one bin were taken at
-	// the same time.
+	// Bins are the samples in the order of time; those of one bin coincide.
 	Bins [][]float64
-	// Steps is the number of steps that the bins stand for.
+	// Steps is the number of steps that the bins cover.
 	Steps float64
 
-	all []float64 // in ascending order, nil: not sorted yet
+	all []float64 // sorted, nil until needed
 }
 
-// Sorted returns all samples in ascending order, which must not be changed.
+// Sorted returns all samples, sorted and read-only.
 func (s *Sequence) Sorted() []float64 {
 	if s.all == nil {
 		s.all = slices.Concat(s.Bins...)
@@ -54,7 +52,7 @@ func (s *Sequence) Sorted() []float64 {
 	return s.all
 }
 
-// below is the share of the samples that are at most v.
+// below returns the share of samples that are at most v.
 func (s *Sequence) below(v float64) float64 {
 	n, _ := slices.BinarySearchFunc(s.Sorted(), v, func(x, v float64) int {
 		if x <= v {
@@ -65,7 +63,7 @@ func (s *Sequence) below(v float64) float64 {
 	return float64(n) / float64(len(s.Sorted()))
 }
 
-// bounded is a quantile with the bounds between which it lies, infinite beyond the samples.
+// bounded is a quantile with its bounds, infinite if they lie beyond the samples.
 type bounded struct {
 	lo, q, hi float64
 	variance  float64 // of the share of samples below it
@@ -73,8 +71,8 @@ type bounded struct {
 	effective float64
 }
 
-// bound finds the p-quantile of s and its bounds. The variance of the share below it is that
-// of as many independent steps as the samples are worth.
+// bound returns the p-quantile of s and its bounds. The share of samples below it has
+// the variance of as many independent steps as the samples are worth.
 func (w *Estimator) bound(s *Sequence, p float64) bounded {
 	all := s.Sorted()
 	q := Quantile(all, p)
@@ -92,8 +90,8 @@ func (w *Estimator) bound(s *Sequence, p float64) bounded {
 	k := e.Effective()
 	b := bounded{lo: math.Inf(-1), q: q, hi: math.Inf(1), variance: p * (1 - p) / k, df: e.df, effective: k}
 	half := math.Sqrt(b.variance) * tQuantile(b.df, (1+Level)/2)
-	// Between the outermost samples and the end of the distribution lies a share of 1/n: a
-	// bound there is as good as none.
+	// Beyond each outermost sample lies a share of 1/n of the distribution: a bound
+	// there is none.
 	edge := 0.5 / float64(len(all))
 	if p-half > edge {
 		b.lo = Quantile(all, p-half)
@@ -104,7 +102,8 @@ func (w *Estimator) bound(s *Sequence, p float64) bounded {
 	return b
 }
 
-// CompareQuantiles returns how far the p-quantile of b is from that of a.
+// CompareQuantiles returns the p-quantile of b less that of a. Everything except Delta
+// is NaN if either has fewer than MinSamples bins.
 func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
 	x, y := w.bound(a, p), w.bound(b, p)
 	d := Unknown(y.q - x.q)
@@ -120,7 +119,7 @@ func (w *Estimator) CompareQuantiles(a, b *Sequence, p float64) Difference {
 	if d.P = 1; d.Delta != 0 {
 		d.P = max(tTail(df, apart/math.Sqrt(x.variance+y.variance)), leastP(len(a.Bins), len(b.Bins)))
 	}
-	if d.Lo <= 0 && d.Hi >= 0 { // the interval and the probability are of one mind
+	if d.Lo <= 0 && d.Hi >= 0 { // the interval and P agree
 		d.P = max(d.P, 1-Level)
 	}
 	return d

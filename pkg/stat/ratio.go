@@ -1,10 +1,10 @@
 package stat
 
-// Ratio returns the interval that holds, with probability Level, the ratio of the sums of
-// two sequences that num and den are samples of, made of so many steps: the ratio is made
-// linear in both, and what each sample contributes to it beyond its share is a
-// sequence as for [Estimator.Influence]. ok is false where there are fewer than MinSamples
-// samples, or den adds up to nothing.
+// Ratio returns the interval, with probability Level, of the ratio of two sums, of which
+// num and den are the terms, equally many for both. They come from the given number of
+// steps. The ratio is linearised in both; the contribution of each sample beyond its
+// share is a sequence as for [Estimator.Influence]. ok is false if there are fewer than
+// MinSamples samples, or den does not add up to more than 0.
 func (w *Estimator) Ratio(num, den []float64, steps float64) (lo, hi float64, ok bool) {
 	var x, y float64
 	for i := range num {

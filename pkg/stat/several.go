@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Holm returns the probabilities p adjusted for their number: calling real what
-// is at most alpha raises one false alarm or more with a probability of at most
-// alpha, whatever the dependence between the rows and however many of them are
-// real (Holm 1979). A row of twice the weight has twice the share of alpha. What is NaN or
-// without weight is NaN and does not count.
+// Holm adjusts the p-values p for their number. If rows with an adjusted value of at
+// most alpha are called significant, the probability of any false alarm is at most
+// alpha, whatever the dependence between rows and however many of them are real (Holm
+// 1979). A row of twice the weight has twice the share of alpha. Rows that are NaN or
+// have no weight are NaN and do not count.
 func Holm(p, weight []float64) []float64 {
 	of, left := make([]float64, len(p)), 0.0
 	for i, w := range weight {
@@ -32,10 +32,10 @@ func Holm(p, weight []float64) []float64 {
 	return adjusted
 }
 
-// BenjaminiHochberg returns the probabilities p adjusted so that of what is at
-// most alpha a share of at most alpha is expected to be false alarms, for rows
-// that are independent or positively dependent (Benjamini and Hochberg 1995).
-// NaN stays NaN and does not count.
+// BenjaminiHochberg adjusts the p-values p so that, of rows with an adjusted value of at
+// most alpha, a share of at most alpha is expected to be false alarms. Rows must be
+// independent or positively dependent (Benjamini and Hochberg 1995). NaN stays NaN and
+// does not count.
 func BenjaminiHochberg(p []float64) []float64 {
 	adjusted, order := ordered(p)
 	most := 1.0
@@ -47,8 +47,8 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return adjusted
 }
 
-// ordered returns NaNs for the adjusted values and the indices of the
-// probabilities in ascending order.
+// ordered returns NaNs for the adjusted values, and the indices of p, without NaNs, in
+// ascending order of p.
 func ordered(p []float64) (adjusted []float64, order []int) {
 	adjusted = make([]float64, len(p))
 	for i, v := range p {

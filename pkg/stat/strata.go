@@ -5,45 +5,46 @@ import (
 	"math/cmplx"
 )
 
-// Drawn is a sample drawn of a stratum whose size is known: it stands for Weight of it,
-// the size by the number of samples in the stratum.
+// Drawn is a sample from a stratum of known size. Weight is the part of the stratum that
+// it represents: the size divided by the number of samples in the stratum.
 type Drawn struct {
-	Weight float64 // more than 0, in the unit of the sizes
-	// Part is the uninterrupted stretch of a stratum that it was drawn in: samples of one
-	// stand together, in the order of time.
+	Weight float64 // above 0, in the unit of the sizes
+	// Part is the uninterrupted stretch of the stratum in which it was drawn. Samples of
+	// one part are consecutive, in the order of time.
 	Part int32
-	Kind int32 // what was drawn, from 0 on
-	// Offset is how far into the part it was drawn, in mean distances between samples of the
-	// stratum.
+	Kind int32 // what was sampled, from 0
+	// Offset is its distance from the start of the part, in mean distances between
+	// samples of the stratum.
 	Offset float32
 }
 
-// Share is the share of a kind.
+// Share is the share of a kind, and its uncertainty.
 type Share struct {
 	Share     float64 // 0 to 1
 	Low, High float64 // its 95 % interval
-	N         float64 // how many independent samples it is worth
+	N         float64 // number of independent samples that it is worth
 }
 
-// Sampler says at which moments samples were drawn.
+// Sampler describes the moments at which samples were drawn.
 type Sampler struct {
-	// Random is 1 for moments that are independent of each other (Poisson), below 1 for more
-	// even distances, above 1 for bursts.
+	// Random is 1 if the moments are independent of each other (Poisson), less if they
+	// are more evenly spaced, more if they come in bursts.
 	Random float64
-	// InStep is how many times the variance of a mean over parts is larger than if each was
-	// sampled at moments of its own: above 1 where parts come at multiples of the distance
-	// between samples.
+	// InStep is the factor by which the variance of a mean over parts is larger than if
+	// each part was sampled at its own moments. It exceeds 1 if parts come at multiples
+	// of the distance between samples.
 	InStep float64
 }
 
-// Shares returns the shares of kinds 0 to kinds-1 in all strata together. Samples may be
-// drawn at different rates of different strata: only within one are all drawn at the same rate.
+// Shares returns the shares of kinds 0 to kinds-1 over all strata. Sampling rates may
+// differ between strata, but not within one.
 //
-// The interval is Wilson's, with as many samples as would have the variance of the weighted
-// mean. That is the variance over parts, which are clusters: samples of one part resemble
-// one another (Cochran 1977, 9A). What differs from part to part counts as an error, although
-// all parts were sampled: intervals are rather too wide. Where parts come at multiples of
-// the distance samples hit the same moments of all, and as many are worth one.
+// The interval is Wilson's, with as many samples as have the variance of the weighted
+// mean. That is the variance over parts, which are clusters: samples of one part
+// resemble each other (Cochran 1977, 9A). Differences between parts count as errors
+// although all parts were sampled, so intervals are rather too wide. If parts come at
+// multiples of the sampling distance, samples hit the same moments of all of them, and
+// together are worth one.
 func Shares(drawn []Drawn, kinds int, by Sampler) []Share {
 	shares, total := make([]Share, kinds), 0.0
 	for _, d := range drawn {
@@ -56,7 +57,7 @@ func Shares(drawn []Drawn, kinds int, by Sampler) []Share {
 	return shares
 }
 
-// clustered is the share p of kind k with its interval.
+// clustered returns the share p of kind k with its interval.
 func clustered(drawn []Drawn, k int32, p, total float64, by Sampler) Share {
 	n := float64(len(drawn))
 	if n == 0 {
@@ -79,27 +80,27 @@ func clustered(drawn []Drawn, k int32, p, total float64, by Sampler) Share {
 	return Share{p, low, high, n}
 }
 
-// Counts is how many samples were drawn of the parts of a stratum. Its zero value is that of
-// a stratum without parts.
+// Counts is the number of samples in the parts of a stratum. The zero value is a stratum
+// without parts.
 type Counts struct {
 	n, nn, nl, l, ll float64
 }
 
-// Add adds a part of some length of which n samples were drawn.
+// Add adds a part of a length from which n samples were drawn.
 func (c *Counts) Add(n int, length int64) {
 	k, l := float64(n), float64(length)
 	c.n, c.nn, c.nl, c.l, c.ll = c.n+k, c.nn+k*k, c.nl+k*l, c.l+l, c.ll+l*l
 }
 
-// Rate is how many samples were drawn per unit of length.
+// Rate returns the number of samples per unit of length, NaN without parts.
 func (c *Counts) Rate() float64 { return c.n / c.l }
 
-// NewSampler tells at which moments samples were drawn: from by how much their numbers in
-// parts differ from what the lengths of these say. Samples at random vary as much as their
-// number. lengths are those of parts of which samples were drawn, in distances between two.
+// NewSampler estimates at which moments samples were drawn, from how much their numbers
+// in parts differ from what the lengths predict. Random samples vary as much as their
+// number. lengths are those of the parts, by Drawn.Part, in distances between samples.
 //
-// Where steps last a multiple of the distance, samples at equal distances hit the same places of
-// each, and do not see what is between them.
+// If steps last a multiple of the distance, evenly spaced samples hit the same places of
+// each step, and miss what lies between them.
 func NewSampler(strata []Counts, lengths []float64, drawn []Drawn) Sampler {
 	varied, free := 0.0, 0.0
 	for _, c := range strata {
@@ -117,12 +118,13 @@ func NewSampler(strata []Counts, lengths []float64, drawn []Drawn) Sampler {
 	return by
 }
 
-// leastInStep is how large inStep is by chance in one of a hundred runs, about.
+// leastInStep is about how large inStep is by chance in one run in a hundred.
 const leastInStep = 5
 
-// inStep returns how many times as far from each other's mean the moments of samples within a
-// distance are as if all parts had their own, 1 where that may be chance: of whole and half
-// distances. Only whole distances of a part count: a left-over is not sampled as often.
+// inStep returns how far the moments of samples within a sampling distance agree between
+// parts: the squared length of their sum, relative to parts with moments of their own.
+// It returns 1 if that may be chance. It tries whole and half distances. Only whole
+// distances of a part count: the rest is sampled less often.
 func inStep(drawn []Drawn, lengths []float64) float64 {
 	most := 1.0
 	for harmonic := 1.0; harmonic <= 2; harmonic++ {
@@ -143,10 +145,10 @@ func inStep(drawn []Drawn, lengths []float64) float64 {
 	return most
 }
 
-// normal975 is the normal distribution's quantile of an interval of 95 %.
+// normal975 is the quantile of the normal distribution for a 95 % interval.
 var normal975 = math.Sqrt2 * math.Erfinv(Level)
 
-// wilson returns Wilson's interval of a share that n samples found.
+// wilson returns Wilson's interval for a share p found in n samples.
 func wilson(p, n, z float64) (low, high float64) {
 	if n <= 0 {
 		return 0, 1
