@@ -26,7 +26,7 @@ func mustBeSame(t *testing.T, path, what string, h *event.Header, rows []eventte
 			refused = true
 			continue
 		}
-		want := choose(sel, rows, path)
+		want := choose(h, sel, rows, path)
 		if len(back) != len(want) {
 			t.Fatalf("%s: %d rows instead of %d", what, len(back), len(want))
 		}

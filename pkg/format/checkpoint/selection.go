@@ -11,7 +11,8 @@ import (
 // match.
 //
 // Time keeps a window row whose span overlaps it, cut to Time. Step rows end where Time
-// does, because no later row shows what the rest of the step was. Steps cut the window
+// does, because no later row shows what the rest of the step was. A step that is a marker
+// range must end by then, as in a recording that ends there. Steps cut the window
 // to the time between the start of the first chosen step and that of step Steps.To, if
 // there is one. All other rows pass unchanged.
 //
@@ -237,11 +238,19 @@ func (f *filter) chosen(b *event.Batch, i int) bool {
 	if !s.meets(b, i) {
 		return false
 	}
+	if b.Kind.Values[i] == event.Step && f.torn(b, i) {
+		return false
+	}
 	if s.Steps != nil {
 		step, ok := b.Step.Get(i)
 		return ok && s.Steps.has(step)
 	}
 	return true
+}
+
+// torn reports whether step i is a marker range that continues after the chosen time.
+func (f *filter) torn(b *event.Batch, i int) bool {
+	return f.sel.Time != nil && b.End.Values[i] > f.sel.Time.To && f.header.Isolation != nil && f.header.Isolation.Method == "nvtx"
 }
 
 // meets reports whether row i, not a window row, is chosen apart from Steps.

@@ -43,7 +43,7 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 	start, end := b.Start.Values[k], b.End.Values[k]
 	id, fresh := r.markers.add(start, end, number, text)
 	r.started, r.marked = min(r.started, start), true
-	if r.plan.method != step.NVTX {
+	if r.plan.method != step.NVTX || end > r.until { // like one that was open when a recording ended
 		return
 	}
 	end = min(end, r.border)

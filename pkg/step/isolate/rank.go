@@ -44,6 +44,7 @@ type clock struct {
 	limit    int64 // a row that starts later than this closes the open segment
 
 	since      int64      // rows that start earlier are there only because they extend into the chosen time
+	until      int64      // when the chosen time ends
 	unrecorded [][2]int64 // unrecorded or filtered spans that begin after the last row, in order
 	border     int64      // where the first of these begins, never if there is none
 }
@@ -100,7 +101,7 @@ type segment struct {
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
 		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
-		clock:     clock{last: none, frontier: none, limit: never, since: none, unrecorded: h.Span(id).Unrecorded},
+		clock:     clock{last: none, frontier: none, limit: never, since: none, until: never, unrecorded: h.Span(id).Unrecorded},
 		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{launcher: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
 	}
@@ -108,8 +109,8 @@ func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r.startup = f != nil && f.Markers > 0 && !plan.custom && h.Source() == "torch"
 	report := h.Report(id)
 	if report != nil && report.ChosenTime != nil {
-		r.since = report.ChosenTime[0]
-		r.unrecorded = append(slices.Clip(r.unrecorded), [2]int64{report.ChosenTime[1], never})
+		r.since, r.until = report.ChosenTime[0], report.ChosenTime[1]
+		r.unrecorded = append(slices.Clip(r.unrecorded), [2]int64{r.until, never})
 	}
 	r.passBorders(none)
 	if report != nil && plan.method == step.Allreduce && len(report.AllreduceDevices) == len(report.Ranks) {
