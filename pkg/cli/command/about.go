@@ -9,10 +9,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// maxNamed is how many files a report names as its input: it is one line.
+// maxNamed is the most input files that a report names, so that they fit on a line.
 const maxNamed = 3
 
-// about ends the first section of a report with what it is of.
+// about adds the report's inputs to the end of its first section.
 func about(d *report.Document, side string, p *event.Provenance, ranks int) {
 	if p == nil || len(p.Files) == 0 || len(d.Sections) == 0 {
 		return
@@ -34,7 +34,7 @@ func about(d *report.Document, side string, p *event.Provenance, ranks int) {
 	d.Sections[0].Say("%s.", t)
 }
 
-// named is names after what they are, nothing where there are none.
+// named returns names after a label, nil if there are none.
 func named(what string, names []string) report.Text {
 	if len(names) == 0 {
 		return nil
@@ -42,7 +42,8 @@ func named(what string, names []string) report.Text {
 	return append(report.Plain(what), nameList(names)...)
 }
 
-// provenance is that of inputs that are events, with the number of their ranks.
+// provenance returns the provenance of the inputs that are events, and the number of
+// their ranks.
 func provenance(inputs []*source.Input) (p *event.Provenance, ranks int) {
 	p = &event.Provenance{}
 	for _, in := range inputs {
@@ -54,13 +55,13 @@ func provenance(inputs []*source.Input) (p *event.Provenance, ranks int) {
 	return p, ranks
 }
 
-// aboutInputs is about of inputs.
+// aboutInputs is about for inputs.
 func aboutInputs(d *report.Document, side string, inputs []*source.Input) {
 	p, ranks := provenance(inputs)
 	about(d, side, p, ranks)
 }
 
-// sideName begins what is said of a side of n runs.
+// sideName returns the label of a side with n runs.
 func sideName(name string, n int) string {
 	if n > 1 {
 		return fmt.Sprintf("%s (%d runs): ", name, n)
@@ -68,7 +69,7 @@ func sideName(name string, n int) string {
 	return name + ": "
 }
 
-// aboutSides says of what each side of a comparison is.
+// aboutSides adds the inputs of each side of a comparison.
 func aboutSides(d *report.Document, baseline, target []*source.Input) {
 	if len(target) == 0 {
 		aboutInputs(d, "Input: ", baseline)

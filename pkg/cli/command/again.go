@@ -13,15 +13,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// keptInput is standard input of which a copy is kept in a temporary file, for an analysis
-// that must read its rows again where it turns out at their end that there are no steps.
+// keptInput is standard input with a copy in a temporary file. An analysis must read
+// the input again if it turns out only at the end that there are no steps.
 type keptInput struct {
 	in   io.Reader
-	copy *os.File // nil where none is kept
-	err  error    // of keeping it: then it cannot be read again
+	copy *os.File // nil if no copy is kept
+	err  error    // error of writing the copy, which prevents reading again
 }
 
-// keepInput keeps a copy of standard input until the command ends, nil where that is not read.
+// keepInput keeps a copy of standard input until the command ends. It returns nil if
+// standard input is not read.
 func (r *reader) keepInput() (*keptInput, error) {
 	if !fromStdin(r.files) || cli.IsTerminal(r.stdin) {
 		return nil, nil
@@ -37,7 +38,7 @@ func (r *reader) keepInput() (*keptInput, error) {
 	return k, nil
 }
 
-// Read is io.Reader's.
+// Read implements io.Reader.
 func (k *keptInput) Read(p []byte) (int, error) {
 	n, err := k.in.Read(p)
 	if k.copy != nil && k.err == nil {
@@ -46,7 +47,7 @@ func (k *keptInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// again returns the input from its beginning, nil where no copy was kept.
+// again returns the input from its beginning, nil if no copy was kept.
 func (k *keptInput) again() (io.ReadSeeker, error) {
 	if k == nil || k.copy == nil {
 		return nil, nil
@@ -61,8 +62,8 @@ func (k *keptInput) again() (io.ReadSeeker, error) {
 	return k.copy, err
 }
 
-// mayReadAgain reports whether the steps of rows after a header may turn out not to be
-// identifiable when they have been read.
+// mayReadAgain reports whether the steps of rows with a header may turn out not to be
+// identifiable after they were read.
 func (r *reader) mayReadAgain(h *event.Header) bool {
 	if h.LeftOut() || r.finding.none || r.finding.strict {
 		return false
@@ -70,8 +71,8 @@ func (r *reader) mayReadAgain(h *event.Header) bool {
 	return isolate.MayBeUnclear(h, r.steps())
 }
 
-// allUnclear reports whether the window rows of a stream say that no rank's steps could be
-// identified.
+// allUnclear reports whether the window rows of a stream say that the steps of no rank
+// could be identified.
 func allUnclear(in *source.Input, err error) (bool, error) {
 	if err != nil {
 		return false, err
@@ -87,7 +88,8 @@ func allUnclear(in *source.Input, err error) (bool, error) {
 	return !clear, err
 }
 
-// dropSteps returns a stream whose steps could not be identified as one without steps.
+// dropSteps returns a stream whose steps could not be identified without its step and
+// window rows.
 func dropSteps(src event.Source) (event.Source, error) {
 	var kinds []event.Kind
 	for code := range event.Kinds {

@@ -7,29 +7,29 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// ahead is a source whose batches are made by a goroutine of its own, so that
-// what comes before them and what is done with them take a processor each.
+// ahead is a source whose batches are made by its own goroutine, so that making and
+// using them can each take a processor.
 type ahead struct {
 	event.Source
-	stop    chan struct{}     // closed where the command ends
-	batches chan *event.Batch // nil before the first is asked for
+	stop    chan struct{}     // closed when the command ends
+	batches chan *event.Batch // nil before the first batch is asked for
 	err     error             // set before batches is closed
 }
 
-// aheadBatches is for how many calls of Next the batches of a source have to
-// stay valid that runs ahead: while one is made there are one with the caller,
-// one that waits for it, and one on its way there.
+// aheadBatches is for how many calls of Next the batches of a source that runs ahead
+// must stay valid. While one is made, one is with the caller, one waits for it, and one
+// is on its way there.
 const aheadBatches = 3
 
-// ahead makes a source, or each of its parts, run ahead of the caller, from the first batch
-// that is asked for until the command ends.
+// ahead makes a source, or each of its parts, run ahead of the caller, from the first
+// batch until the command ends.
 func (r *reader) ahead(src event.Source) event.Source {
 	stop := make(chan struct{})
-	r.Cleanup(func() { close(stop) }) // which shall not hold the source to the end
+	r.Cleanup(func() { close(stop) }) // so that the source need not be read to its end
 	return &ahead{Source: src, stop: stop}
 }
 
-// Parts is event.Parted's.
+// Parts implements event.Parted.
 func (a *ahead) Parts() (parts []event.Source, beside int) {
 	sources, beside := event.PartsOf(a.Source)
 	for _, src := range sources {
@@ -38,10 +38,11 @@ func (a *ahead) Parts() (parts []event.Source, beside int) {
 	return parts, beside
 }
 
-// Rest is event.Parted's.
+// Rest implements event.Parted.
 func (a *ahead) Rest() (event.Source, error) { return a.Source.(event.Parted).Rest() }
 
-// run makes batches until the source ends, fails, or the command does; then err is set.
+// run makes batches until the source or the command ends, or an error occurs; then err
+// is set.
 func (a *ahead) run() {
 	defer close(a.batches)
 	a.err = event.Each(a.Source, func(b *event.Batch) error {
@@ -57,7 +58,7 @@ func (a *ahead) run() {
 	}
 }
 
-// errStopped ends a source whose command has ended: nobody sees it.
+// errStopped ends a source whose command has ended. It is never reported.
 var errStopped = errors.New("stopped")
 
 // Next returns the next batch.

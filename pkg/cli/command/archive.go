@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// archiveFlags make diff compare the runs of an archive with one another.
+// archiveFlags make diff compare the runs in an archive.
 var archiveFlags = []cli.Flag{
 	{Name: "archive", Usage: "say which runs in `FILE`, written by metrics --runs, differ from the others, and in which part of the step", File: cli.Reads, Group: archiveGroup},
 	{Name: "group-by", Usage: "compare groups of runs that have the same `KEY`: label, version, commit, or a key of --tag such as node", Default: "run", Group: archiveGroup},
@@ -22,7 +22,7 @@ type archived struct {
 	rows *table.Table
 }
 
-// planArchive plans to compare the runs of an archive.
+// planArchive plans to compare the runs in an archive.
 func planArchive(p *Plan) (*archived, error) {
 	if err := p.refuse(names(slices.Concat(diffFlags, baselineFlags, isolateFlags, selectFlags)), "the figures of an archive are computed already"); err != nil {
 		return nil, err

@@ -16,22 +16,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// baselineFlags keep runs under names that --baseline takes: a folder NAME in that of
-// --baselines, with a checkpoint for each run.
+// baselineFlags save runs under names that --baseline accepts: NAME is a folder in that
+// of --baselines, with a checkpoint per run.
 var baselineFlags = []cli.Flag{
 	{Name: "save-baseline", Usage: "save the runs of the target, or of the only side, as baseline `NAME`, unless a --fail-on condition is met", Check: checkBaselineName},
 	{Name: "replace-baseline", Usage: "let --save-baseline overwrite an existing baseline", Default: false},
 	{Name: "baselines", Usage: "`DIR` of saved baselines", Default: filepath.Join(".hostbound", "baselines"), Check: cli.NotEmpty("baselines")},
 }
 
-// baselineName is what a baseline, and the key of a tag, may be called: a name that is one
-// folder on every system, never hidden, and no flag.
+// baselineName matches the names of baselines and keys of tags: valid as a folder on
+// every system, not hidden, and not a flag.
 var baselineName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$`)
 
-// baselineRun is what a run in a baseline is called.
+// baselineRun matches the file names of the runs in a baseline.
 var baselineRun = regexp.MustCompile(`^run[0-9]{2,}\.parquet$`)
 
-// checkBaselineName refuses what could be no folder, a hidden one, or one elsewhere.
+// checkBaselineName refuses names that are not a visible folder in the baselines'
+// folder.
 func checkBaselineName(name string) error {
 	if !baselineName.MatchString(name) {
 		return cli.Misuse("--save-baseline "+name+" is not the name of a baseline", "a name is letters, digits and ._+-, and begins with a letter or digit: main, v1.2")
@@ -39,16 +40,16 @@ func checkBaselineName(name string) error {
 	return nil
 }
 
-// baselines are runs that are kept under names.
+// baselines are runs saved under names.
 type baselines struct {
-	command string // which keeps them
+	command string // the command that saves them
 	dir     string
-	save    string // the name under which runs are to be kept, "" for none
-	replace bool   // one of that name may be there
+	save    string // name to save the runs under, "" for none
+	replace bool   // an existing baseline of that name may be replaced
 }
 
-// named returns the files of a baseline, a run each, nil where arg is the name of
-// none: a file, a list or a pattern.
+// named returns the files of a baseline, one run each. It returns nil if arg is not a
+// baseline's name but a file, a list or a pattern.
 func (b *baselines) named(arg string) (runs []string, err error) {
 	if _, err := os.Lstat(arg); err == nil || !baselineName.MatchString(arg) {
 		return nil, nil
@@ -65,16 +66,16 @@ func (b *baselines) named(arg string) (runs []string, err error) {
 	return runs, err
 }
 
-// holds reports whether a run is one of a named baseline.
+// holds reports whether a run belongs to a saved baseline.
 func (b *baselines) holds(files []string) bool {
 	return len(files) == 1 && filepath.Dir(filepath.Dir(files[0])) == filepath.Clean(b.dir)
 }
 
-// missing says which baselines there are, where a name is of neither a file nor one of
-// them.
+// missing returns an error that lists the existing baselines, for a name that is
+// neither a file nor a baseline.
 func (b *baselines) missing(name string) error {
 	var known []string
-	entries, _ := os.ReadDir(b.dir) // none where there is no folder
+	entries, _ := os.ReadDir(b.dir) // empty if there is no folder
 	for _, e := range entries {
 		if e.IsDir() && baselineName.MatchString(e.Name()) {
 			known = append(known, e.Name())
@@ -87,15 +88,14 @@ func (b *baselines) missing(name string) error {
 	return cli.Misuse(name+": no such file, and no such baseline in "+b.dir, advice)
 }
 
-// check refuses a baseline that would be replaced, or made of what can be read
-// only once.
-// It comes before the runs are read, and changes nothing.
+// check refuses to replace a baseline without leave, or to make one from what can be
+// read only once. It is called before the runs are read, and changes nothing.
 func (b *baselines) check(runs [][]string) error {
 	if b.save == "" {
 		return nil
 	}
 	path := filepath.Join(b.dir, b.save)
-	if err := checkpoint.Check(filepath.Join(path, "new")); err != nil { // which is never there
+	if err := checkpoint.Check(filepath.Join(path, "new")); err != nil { // a path that never exists
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !isBaseline(path) {
@@ -111,8 +111,8 @@ func (b *baselines) check(runs [][]string) error {
 	return nil
 }
 
-// isBaseline reports whether a path is a folder, and no link to one, that holds nothing but what
-// keep writes, so that no other folder is ever replaced.
+// isBaseline reports whether a path is a folder, not a link to one, with nothing in it
+// but files that keep writes. So no other folder is ever replaced.
 func isBaseline(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
@@ -122,10 +122,11 @@ func isBaseline(path string) bool {
 	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !baselineRun.MatchString(e.Name()) })
 }
 
-// keep keeps runs under the name of --save-baseline, whole or not at all. write writes one.
-// All is written into a folder beside it that begins with a dot. The old baseline is moved in
-// there before the new one takes its name: between two renames there is none, never half a
-// one. A signal until then leaves nothing; a process that is killed leaves the folder.
+// keep saves runs under the name of --save-baseline, all or nothing; write writes one
+// run. Everything is written to a folder beside it whose name begins with a dot. The
+// old baseline is moved there before the new one gets its name: between two renames
+// there is no baseline, but never half a one. A signal before that leaves nothing
+// behind; a process that is killed leaves the folder.
 func (b *baselines) keep(runs [][]string, write func(files []string, path string) error) error {
 	dir, name := b.dir, b.save
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -147,8 +148,8 @@ func (b *baselines) keep(runs [][]string, write func(files []string, path string
 			return err
 		}
 	}
-	stopRemoving()        // from here on there is an old one to lose
-	if isBaseline(path) { // one that --replace-baseline replaces
+	stopRemoving()        // from here on, an old baseline could be lost
+	if isBaseline(path) { // --replace-baseline was given
 		if err := os.Rename(path, filepath.Join(tmp, "old")); err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func (b *baselines) keep(runs [][]string, write func(files []string, path string
 	return os.Rename(part, path)
 }
 
-// saveRun writes a run, with its steps and phases, as a checkpoint.
+// saveRun writes a run with its steps and phases as a checkpoint.
 func (p *Plan) saveRun(files []string, path string) error {
 	in := p.reading(files)
 	in.host = hostKinds

@@ -12,21 +12,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// stepsInDetail is the title of the section that has single steps.
+// stepsInDetail is the title of the section on single steps.
 const stepsInDetail = "Steps in detail"
 
-// Of the steps that a page shows closely: how many are the slowest, in all and of a range
-// that was chosen, and of how many drawn by chance one of median length is.
+// Numbers of steps that a page shows in detail: the slowest overall, the slowest of a
+// chosen range, and the random sample from which a step of median length is taken.
 const (
 	slowestShown = 2
 	chosenShown  = 5
 	drawnSteps   = 12
 )
 
-// stepFlag chooses the step that a page shows closely.
+// stepFlag chooses the step that a page shows in detail.
 var stepFlag = cli.Flag{Name: "step", Usage: "on the HTML page, draw step `N` in detail, instead of a median step and the slowest", Check: checkNumber}
 
-// checkNumber refuses what is no number of a step.
+// checkNumber refuses what is not a step number.
 func checkNumber(text string) error {
 	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
 		return cli.Misuse("--step "+text+" is no number of a step", stepsHint)
@@ -36,7 +36,7 @@ func checkNumber(text string) error {
 
 const stepsHint = "steps are numbered from 0: isolate FILE --format csv | grep ^step"
 
-// checkShown refuses --step where none of the steps that were read is the one.
+// checkShown refuses --step if that step was not read.
 func (p *Plan) checkShown(t *timeline.Timeline) error {
 	if p.IsSet(stepFlag.Name) && !slices.ContainsFunc(t.Steps, func(s *timeline.Step) bool { return s.Asked }) {
 		return cli.Misuse("--step "+p.String(stepFlag.Name)+": there is no such step", stepsHint)
@@ -44,11 +44,12 @@ func (p *Plan) checkShown(t *timeline.Timeline) error {
 	return nil
 }
 
-// closeupColumns are the columns that only the steps in detail look at.
+// closeupColumns are the columns that only the steps in detail need.
 const closeupColumns = 1<<event.ColStream | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
-// watchCloseups returns a source of the same rows, and what keeps the steps that a page
-// shows closely, so many of them the slowest; nil for other formats.
+// watchCloseups returns a source of the same rows, and a collector of the steps that a
+// page shows in detail, slowest of them the slowest steps. The collector is nil for
+// other formats.
 func (p *Plan) watchCloseups(src event.Source, slowest int) (event.Source, *timeline.Collector) {
 	if !p.out.page() {
 		return src, nil
@@ -79,17 +80,18 @@ func (p *Plan) showSides(d *report.Document, after string, both ...*side) {
 	timeline.Beside(d.SectionAfter(after, stepsInDetail), sides...)
 }
 
-// perfettoFlag writes steps for a viewer of traces.
+// perfettoFlag writes steps for a trace viewer.
 var perfettoFlag = cli.Flag{Name: "perfetto", Usage: fmt.Sprintf("write the %d steps with the most idle time to `FILE` for ui.perfetto.dev: host threads, GPU streams, launches, and what each GPU waits for. With --from and --to: up to %d steps of that range", worstSteps, rangeSteps), File: cli.Writes, Check: checkOutput}
 
-// worstSteps is how many steps --perfetto writes, rangeSteps how many of a range.
+// worstSteps is how many steps --perfetto writes; rangeSteps is how many if a range is
+// chosen.
 const (
 	worstSteps = 10
 	rangeSteps = 100
 )
 
-// watchWorst returns a source of the same rows, and what keeps the steps that --perfetto
-// asks for, nil where it does not.
+// watchWorst returns a source of the same rows, and a collector of the steps for
+// --perfetto, nil if that was not given.
 func (p *Plan) watchWorst(src event.Source) (event.Source, *timeline.Collector) {
 	if p.String("perfetto") == "" {
 		return src, nil

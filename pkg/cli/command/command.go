@@ -41,16 +41,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// All are the commands, in the order of the pipe.
+// All are the commands, in pipeline order.
 var All = []*cli.Command{&Nsys2arrow, &Torch2arrow, &Isolate, &Phase, &Whatif, &Metrics, &Verdict, &Diff, &Gaps, &Hotspots}
 
-// Plan is what a command line asks for, whatever the command. Nothing of it changes when it
-// is run, but for how much memory is in use.
+// Plan is what a command line asks for, for any command. Running it changes nothing but
+// the memory in use.
 type Plan struct {
 	*cli.Call
 
 	out     *output
-	chosen  checkpoint.Selection // the rows that flags choose
+	chosen  checkpoint.Selection // rows that flags choose
 	finding finding
 	memory  *memory
 	piped   bool // standard input is a pipe
@@ -58,11 +58,11 @@ type Plan struct {
 
 // job is the plan of one command.
 type job interface {
-	// run carries it out and returns the exit status.
+	// run executes the job and returns the exit status.
 	run() (status int, err error)
 }
 
-// newPlan is the plan of a call.
+// newPlan returns the plan of a call.
 func newPlan(call *cli.Call, command string) (*Plan, error) {
 	p := &Plan{Call: call, piped: call.FromPipe(), memory: newMemory(call), finding: newFinding(call)}
 	p.Files = append(p.Files, p.Strings("trace")...)
@@ -85,7 +85,7 @@ func newPlan(call *cli.Call, command string) (*Plan, error) {
 	return p, nil
 }
 
-// planned makes a Run of how a command makes its job.
+// planned returns a Run that makes a command's job and runs it.
 func planned[J job](command string, plan func(*Plan) (J, error)) func(*cli.Call) (int, error) {
 	return func(call *cli.Call) (int, error) {
 		if call.Bool(schemaFlag.Name) {
@@ -104,8 +104,9 @@ func planned[J job](command string, plan func(*Plan) (J, error)) func(*cli.Call)
 	}
 }
 
-// upstream is the error of an input that was cut short, of a pipe that of the filter before
-// this one. Filters that pass a stream on leave it to the last one to say so.
+// upstream returns the error of an input that was cut short, as a cli.Upstream if
+// standard input is a pipe. Filters that pass a stream on let the last filter report
+// it.
 func (p *Plan) upstream(err error) error {
 	if errors.Is(err, arrow.ErrCut) && p.piped && fromStdin(p.Files) {
 		return &cli.Upstream{Err: err, Quiet: p.out.streams() && p.ToPipe()}
@@ -113,8 +114,8 @@ func (p *Plan) upstream(err error) error {
 	return err
 }
 
-// advise adds to the error that no steps can be identified what this command, or else
-// verdict, does without them.
+// advise adds advice to the error that no steps could be identified: how this command,
+// or else verdict, does without.
 func (p *Plan) advise(err error) error {
 	var none *step.NotFound
 	if errors.As(err, &none) && !none.Isolated {
@@ -127,8 +128,8 @@ func (p *Plan) advise(err error) error {
 	return err
 }
 
-// Body makes a Run of a function that asks a plan for values in place of what commands
-// write, for programs in Go.
+// Body returns a Run that calls ask with the plan instead of writing output, for Go
+// programs that need the values.
 func Body(ask func(*Plan) error) func(*cli.Call) (int, error) {
 	return planned("", func(p *Plan) (asking, error) { return asking{p, ask}, nil })
 }
@@ -141,8 +142,8 @@ type asking struct {
 
 func (a asking) run() (int, error) { return 0, a.ask(a.p) }
 
-// Events are the rows of the files at a stage, with those about host threads where host is
-// set.
+// Events returns the rows of the files at a stage, with rows about host threads if host
+// is set.
 func (p *Plan) Events(at source.Stage, host bool) (event.Source, error) {
 	in := p.reading(p.Files)
 	if host {
@@ -151,10 +152,10 @@ func (p *Plan) Events(at source.Stage, host bool) (event.Source, error) {
 	return p.read(in).events(at)
 }
 
-// Measure is what metrics measures of the files.
+// Measure returns what metrics measures of the files.
 func (p *Plan) Measure() (*metric.Result, error) { return planMeasurement(p, p.Files).result() }
 
-// Verdict is what verdict decides about the files.
+// Verdict returns what verdict decides about the files.
 func (p *Plan) Verdict() (*verdict.Report, error) {
 	j, err := planVerdict(p)
 	if err != nil {
@@ -163,7 +164,7 @@ func (p *Plan) Verdict() (*verdict.Report, error) {
 	return j.report()
 }
 
-// Diff is what diff finds in the files.
+// Diff returns what diff finds in the files.
 func (p *Plan) Diff() (*compare.Comparison, error) {
 	j, err := planDiff(p)
 	if err != nil {

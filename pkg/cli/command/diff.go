@@ -28,7 +28,7 @@ var Diff = manual("diff", cli.Command{
 	},
 })
 
-// statusFound is the exit status of diff where a --fail-on condition is met.
+// statusFound is the exit status of diff if a --fail-on condition is met.
 const statusFound = 1
 
 var diffFlags = []cli.Flag{
@@ -46,31 +46,31 @@ var diffFlags = []cli.Flag{
 	junitFlag,
 }
 
-// diffColumns are the columns that comparing looks at.
+// diffColumns are the columns that comparing needs.
 const diffColumns = metricColumns | 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 
 // comparing is the job of diff.
 type comparing struct {
 	*Plan
-	journal  // of the comparison: each run has its own
+	journal  // warnings of the comparison; each run has its own journal
 	opt      compare.Options
 	profile  compare.ProfileOptions
 	gates    []compare.Gate
 	baseline side
-	target   side // without runs where there is one run alone
+	target   side // without runs if there is only one side
 	named    baselines
 }
 
-// side is one of the two that are compared.
+// side is one of the two sides of a comparison.
 type side struct {
-	runs   [][]string // the files of each
-	label  string     // what it is called, "" for what its runs are
+	runs   [][]string // files of each run
+	label  string     // "" for a label derived from the runs
 	inputs []*source.Input
-	shown  *timeline.Collector // steps of the first run, nil for none
+	shown  *timeline.Collector // steps of the first run, nil if not wanted
 }
 
-// planDiff plans to compare. All that flags and names of files can be wrong about is refused
-// here.
+// planDiff plans a comparison. It refuses everything that flags and file names can get
+// wrong.
 func planDiff(p *Plan) (*comparing, error) {
 	if err := p.needSteps("gaps --by none shows where the idle time of each trace goes"); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func planDiff(p *Plan) (*comparing, error) {
 	return d, d.planGates()
 }
 
-// planSides finds the runs.
+// planSides finds the runs of both sides.
 func (d *comparing) planSides() (err error) {
 	if d.baseline.runs, d.target.runs, err = d.sides(&d.named); err != nil {
 		return err
@@ -102,10 +102,10 @@ func (d *comparing) planSides() (err error) {
 	return cmp.Or(d.Guard(slices.Concat(both...), nil), checkRuns(both...), d.named.check(d.newest().runs))
 }
 
-// alone reports whether there is one side.
+// alone reports whether there is only one side.
 func (d *comparing) alone() bool { return len(d.target.runs) == 0 }
 
-// newest is the target, or the only side.
+// newest returns the target, or the only side.
 func (d *comparing) newest() *side {
 	if d.alone() {
 		return &d.baseline
@@ -113,7 +113,7 @@ func (d *comparing) newest() *side {
 	return &d.target
 }
 
-// planGates are the conditions of --fail-on, of which --junit has one where none is given.
+// planGates parses the conditions of --fail-on. --junit without any has one.
 func (d *comparing) planGates() error {
 	given := d.Strings("fail-on")
 	if d.alone() && (d.IsSet("junit") || len(given) > 0) {
@@ -132,7 +132,7 @@ func (d *comparing) planGates() error {
 	return nil
 }
 
-// compare reads the sides and compares them.
+// compare reads both sides and compares them.
 func (d *comparing) compare() (*compare.Comparison, error) {
 	first, err := d.readSide(&d.baseline)
 	if err != nil {
@@ -155,9 +155,8 @@ func (d *comparing) compare() (*compare.Comparison, error) {
 	return result, nil
 }
 
-// readSide reads the runs of a side.
-// Warnings of each run stay with it, so that they can be told apart; what was opened is closed
-// when the command ends.
+// readSide reads the runs of a side. Each run keeps its own warnings, so that they can
+// be distinguished. Inputs are closed when the command ends.
 func (d *comparing) readSide(s *side) (*compare.Run, error) {
 	var all []*compare.Run
 	for k, files := range s.runs {
@@ -169,7 +168,7 @@ func (d *comparing) readSide(s *side) (*compare.Run, error) {
 		}
 		d.Cleanup(func() { run.Close() })
 		run.Warnings = r.merged(run.Warnings)
-		for _, in := range r.inputs { // its rows and names are of no more use
+		for _, in := range r.inputs { // its rows and names are no longer needed
 			in.Done()
 		}
 		all = append(all, run)
@@ -184,7 +183,7 @@ func (d *comparing) readSide(s *side) (*compare.Run, error) {
 	return joined, nil
 }
 
-// readingOf is what is wanted of a run.
+// readingOf returns what is wanted of a run.
 func (d *comparing) readingOf(files []string, first bool) reading {
 	in := d.reading(files)
 	in.columns, in.saved = diffColumns, d.named.holds(files)
@@ -198,7 +197,7 @@ func (d *comparing) readingOf(files []string, first bool) reading {
 	return in
 }
 
-// readRun reads one run. Of the first one of a side it keeps steps that a page shows.
+// readRun reads a run. From the first run of a side it collects steps for a page.
 func (d *comparing) readRun(r *reader, s *side, first bool) (*compare.Run, error) {
 	src, err := r.events(source.Phased)
 	if err != nil {
@@ -247,8 +246,8 @@ func (d *comparing) run() (int, error) {
 	return 0, nil
 }
 
-// checkGates checks the conditions, and returns the exit status. The first that cannot be
-// decided is an error; its test is in trouble, neither passed nor failed.
+// checkGates checks the conditions and returns the exit status. The first condition
+// that cannot be decided is an error; its test has trouble, neither passed nor failed.
 func (d *comparing) checkGates(result *compare.Comparison) (status int, err error) {
 	given := d.IsSet("fail-on")
 	var tests []report.Test

@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/source"
 )
 
-// doctorFlag is the flag of the readers.
+// doctorFlag is a flag of the readers.
 var doctorFlag = cli.Flag{Name: "doctor", Usage: "say what the recording can and cannot answer, and how to record what is missing; text by default, or --format html or json", Default: false}
 
 // diagnosis is the job of --doctor.
@@ -15,7 +15,8 @@ type diagnosis struct {
 	in reading
 }
 
-// planDiagnosis plans one. Half of the rows would be half of an answer: selections are refused.
+// planDiagnosis plans one. It refuses selections: of a part of the rows, the answer
+// would be wrong.
 func planDiagnosis(p *Plan) (*diagnosis, error) {
 	for _, name := range append(names(choiceFlags), "checkpoint") {
 		if p.IsSet(name) {
@@ -27,7 +28,7 @@ func planDiagnosis(p *Plan) (*diagnosis, error) {
 	return &diagnosis{p, in}, nil
 }
 
-// run says what a recording can answer.
+// run reports what a recording can answer.
 func (j *diagnosis) run() (int, error) {
 	src, err := j.read(j.in).events(source.Raw)
 	if err != nil {

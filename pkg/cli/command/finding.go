@@ -11,14 +11,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/step/isolate"
 )
 
-// noIsolation is the value of --by that leaves steps out.
+// noIsolation is the value of --by for no steps.
 const noIsolation = "none"
 
-// findingSteps is the heading of the flags of isolate.
+// findingSteps is the heading of isolate's flags.
 const findingSteps = "Finding steps"
 
-// isolateFlags are the flags of isolate, and of the filters after it for files
-// that have no steps yet.
+// isolateFlags are the flags of isolate. Later filters have them, too, for files
+// without steps.
 var isolateFlags = append(slices.Clone(stepFlags), busyFlag)
 
 var stepFlags = []cli.Flag{
@@ -28,10 +28,10 @@ var stepFlags = []cli.Flag{
 	{Name: "marker", Usage: "`REGEX` that matches forward-step ranges, with groups step, ctx and gen, e.g. 'step (?P<step>\\d+): (?P<ctx>\\d+)\\+(?P<gen>\\d+)'; the default matches those of TensorRT-LLM, vLLM and SGLang", Check: checkMarker, Group: findingSteps},
 }
 
-// busyFlag belongs to finding segments and to measuring.
+// busyFlag is about finding segments and about measuring.
 var busyFlag = cli.Flag{Name: "busy", Usage: "`WHAT` counts as GPU activity: kernels (and graph replays), or all (copies and memsets, too)", Default: "kernels", Values: []string{"kernels", "all"}, Group: findingSteps}
 
-// positive refuses times that are not more than nothing.
+// positive returns a check that refuses times that are not greater than 0.
 func positive(name string) func(string) error {
 	return func(text string) error {
 		if d, err := time.ParseDuration(text); err == nil && d > 0 {
@@ -41,7 +41,7 @@ func positive(name string) func(string) error {
 	}
 }
 
-// checkMarker refuses an expression that cannot be compiled, or has groups that mean nothing.
+// checkMarker refuses an expression that does not compile, or has unknown groups.
 func checkMarker(expr string) error {
 	if _, err := marker.Compile(expr); err != nil {
 		return cli.Misuse("--marker: "+err.Error(), "for example 'step (?P<step>[0-9]+): (?P<ctx>[0-9]+)\\+(?P<gen>[0-9]+)'")
@@ -49,7 +49,7 @@ func checkMarker(expr string) error {
 	return nil
 }
 
-// names are the names of flags.
+// names returns the names of flags.
 func names(flags []cli.Flag) (all []string) {
 	for _, f := range flags {
 		all = append(all, f.Name)
@@ -57,17 +57,19 @@ func names(flags []cli.Flag) (all []string) {
 	return all
 }
 
-// strictFlag keeps an analysis from doing without steps.
+// strictFlag forbids an analysis to do without steps.
 var strictFlag = cli.Flag{Name: "strict", Usage: "end with status 2 if no steps are found, instead of giving figures of the whole trace", Default: false, Group: findingSteps}
 
-// finding is how steps are found, as flags say.
+// finding says how to find steps, according to flags.
 type finding struct {
-	opt     isolate.Options // of what finds them
-	none    bool            // they are left out: the whole trace is wanted
-	trace   bool            // so are figures of it, where steps were not asked for
+	opt     isolate.Options // how to find steps
+	none    bool            // no steps: the whole trace is wanted
+	trace   bool            // figures of the whole trace will do, as steps were not asked for
 	busyAll bool            // copies and memsets count as GPU activity
-	strict  bool            // an analysis does not do without steps
-	pause   int64           // how long no GPU works before what the host does decides whether steps go on; 0: it never does
+	strict  bool            // the analysis must not do without steps
+	// how long, in ns, GPUs must be idle for the host's activity to decide whether
+	// steps go on; 0: never
+	pause int64
 }
 
 func newFinding(c *cli.Call) finding {
@@ -87,8 +89,8 @@ func newFinding(c *cli.Call) finding {
 	return f
 }
 
-// refuse reports flags that come too late, for a stream that has passed their
-// stage.
+// refuse returns an error if one of the flags is set although the stream has already
+// passed their stage.
 func (p *Plan) refuse(flags []string, why string) error {
 	if k := slices.IndexFunc(flags, p.IsSet); k >= 0 {
 		return cli.Misuse("--"+flags[k]+" has no effect: "+why, "give it to the filter that does this, or give the export itself")
@@ -96,12 +98,12 @@ func (p *Plan) refuse(flags []string, why string) error {
 	return nil
 }
 
-// leavesOut is the error of a command that is about steps, where there are to be none.
+// leavesOut returns the error of --by none for a command that is about steps.
 func (p *Plan) leavesOut(advice string) error {
 	return cli.Misuse("--by none finds no steps, and "+p.Name+" is about steps", advice)
 }
 
-// needSteps refuses --by none where there is nothing to be done without steps.
+// needSteps refuses --by none if the command can do nothing without steps.
 func (p *Plan) needSteps(advice string) error {
 	if p.finding.none {
 		return p.leavesOut(advice)

@@ -12,30 +12,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Formats of rows and of reports. A new one takes a name here, the end of a file's name in
-// formatOf, its place in the table of outputs, and a case where output writes (output.go; rows
-// as text: rows.go).
+// Formats of rows and of reports. A new one needs a name here, the extension in
+// formatOf, its place in the table of outputs, and a case where output writes
+// (output.go; rows as text: rows.go).
 const (
 	formatArrow   = "arrow"
 	formatTable   = "table"
 	formatCSV     = "csv"
 	formatJSON    = "json"
 	formatJSONL   = "jsonl"
-	formatParquet = "parquet" // what arrow is in a file at rest: by the output's name only
+	formatParquet = "parquet" // arrow in a file at rest; chosen by the output's name only
 	formatText    = "text"
 	formatHTML    = "html"
 )
 
-// writes is what a command can write. JSON is that of rows, one in a line, or that of a
-// report, which has a contract of its own.
+// writes is what a command can write. JSON is either that of rows, one per line, or a
+// report's own contract.
 type writes struct {
-	rows   []string                              // the formats of rows
-	report []string                              // those of a report
-	asked  string                                // the flag that asks for the report, "" where the report is what is written by default
-	must   bool                                  // without that flag there is no report, otherwise a format of it will do
+	rows   []string                              // formats of rows
+	report []string                              // formats of the report
+	asked  string                                // flag that asks for the report, "" if the report is the default
+	must   bool                                  // there is no report without that flag; otherwise a format of it suffices
 	brief  bool                                  // there is a brief report
-	json   contract                              // the JSON of the report
-	row    func(*cli.Call) (*table.Table, error) // an empty table of the rows that a call asks for, nil where there are none
+	json   contract                              // JSON of the report
+	row    func(*cli.Call) (*table.Table, error) // returns an empty table of the rows that a call asks for; nil if there are no rows
 }
 
 var (
@@ -44,8 +44,8 @@ var (
 	documents  = []string{formatText, formatHTML, formatJSON}
 )
 
-// outputs says what each command writes. Flags, help, what names of files may end in and
-// what is refused follow from it.
+// outputs says what each command writes. Flags, help, extensions and refusals follow
+// from it.
 var outputs = map[string]*writes{
 	"nsys2arrow":  {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true, json: doctorJSON, row: eventRow},
 	"torch2arrow": {rows: eventRows, report: documents, asked: doctorFlag.Name, must: true, json: doctorJSON, row: eventRow},
@@ -59,18 +59,17 @@ var outputs = map[string]*writes{
 	"hotspots":    {rows: resultRows, report: documents, brief: true, json: hotspotsJSON, row: hotspotRow},
 }
 
-// formatOf are the formats that the end of a file's name stands for; .txt is text
-// for people, or a table.
+// formatOf maps extensions to formats; .txt is a table, or a report as text.
 var formatOf = map[string]string{
 	".arrows": formatArrow, ".arrow": formatArrow, ".parquet": formatParquet,
 	".csv": formatCSV, ".json": formatJSON, ".jsonl": formatJSONL, ".txt": formatTable,
 	".md": formatText, ".markdown": formatText, ".html": formatHTML, ".htm": formatHTML,
 }
 
-// explained is what is said of a format where it is listed.
+// explained is what a list of formats says about each.
 var explained = map[string]string{formatText: "text (Markdown)", formatHTML: "html (a page)", formatArrow: "arrow (the default when piped or redirected)"}
 
-// outputFlags are the flags of a command that say where and how it writes.
+// outputFlags returns a command's flags for where and how it writes.
 func outputFlags(command string) []cli.Flag {
 	w := outputs[command]
 	var how []string
@@ -94,10 +93,10 @@ func outputFlags(command string) []cli.Flag {
 	return append(flags, schemaFlag)
 }
 
-// briefFlag is the flag of an analysis whose answer fits into a few lines of JSON.
+// briefFlag is a flag of analyses whose answer fits into a few lines of JSON.
 var briefFlag = cli.Flag{Name: "brief", Usage: "for programs: write at most 2 kB of JSON with the answer, up to five items with ids, what cannot be told, and the next command", Default: false}
 
-// list names formats in a manual.
+// list returns formats as text for a manual.
 func (w *writes) list(formats []string) string {
 	var all []string
 	for _, f := range formats {
@@ -110,10 +109,10 @@ func (w *writes) list(formats []string) string {
 	return cli.Or(all)
 }
 
-// reports reports whether a report is what is written by default.
+// reports reports whether a report is the default output.
 func (w *writes) reports() bool { return w.asked == "" && len(w.report) > 0 }
 
-// extensions are the ends of names that stand for some formats.
+// extensions returns the extensions that stand for any of the formats.
 func (w *writes) extensions(formats []string) (all []string) {
 	for _, ext := range slices.Sorted(maps.Keys(formatOf)) {
 		if slices.Contains(formats, atRest(w.byName(ext, formats))) {
@@ -123,7 +122,7 @@ func (w *writes) extensions(formats []string) (all []string) {
 	return all
 }
 
-// byName is the format that an extension stands for.
+// byName returns the format that an extension stands for.
 func (w *writes) byName(ext string, formats []string) string {
 	if ext == ".txt" && slices.Contains(formats, formatText) {
 		return formatText
@@ -131,7 +130,7 @@ func (w *writes) byName(ext string, formats []string) string {
 	return formatOf[ext]
 }
 
-// atRest is the format that is looked for in the table: a file of Parquet is rows at rest.
+// atRest returns the format to look up in the table: Parquet is Arrow's rows at rest.
 func atRest(format string) string {
 	if format == formatParquet {
 		return formatArrow
@@ -139,15 +138,15 @@ func atRest(format string) string {
 	return format
 }
 
-// extension is the end of a file's name that says its format, "" for none.
+// extension returns the extension of a file name, "" if it has none.
 func extension(path string) string {
 	name := strings.TrimLeft(filepath.Base(path), ".")
 	return strings.ToLower(filepath.Ext(name))
 }
 
-// newOutput decides how the output is written: as --format says, else as the name of the
-// output does, else as a person at a terminal or the next filter wants it. It refuses what
-// the command does not write, also to replace what may be read.
+// newOutput decides how the output is written: by --format, else by the output's name,
+// else by whether a person at a terminal or the next filter reads it. It refuses
+// formats that the command does not write, and outputs that replace what may be read.
 func newOutput(c *cli.Call, command string) (*output, error) {
 	w, o := outputs[command], &output{Call: c}
 	if w == nil {
@@ -170,7 +169,7 @@ func newOutput(c *cli.Call, command string) (*output, error) {
 	return o, cmp.Or(o.checkReplaced(), err)
 }
 
-// decide is newOutput's choice among the formats that can be.
+// decide is newOutput's choice among the formats in can.
 func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, error) {
 	path, ext := c.OutputPath(), ""
 	if !cli.IsStream(path) {
@@ -211,8 +210,8 @@ func (w *writes) decide(c *cli.Call, can []string, asked, brief bool) (string, e
 	return formatArrow, nil
 }
 
-// checkReplaced refuses to replace what the filter before this one may be reading
-// and this one does not write: a profiler's report, or rows by a text.
+// checkReplaced refuses to replace a file that the previous filter may be reading and
+// that this command does not write: a profiler's report, or rows by text.
 func (o *output) checkReplaced() error {
 	path := o.OutputPath()
 	if path == "" || cli.IsStream(path) {
@@ -224,7 +223,7 @@ func (o *output) checkReplaced() error {
 		return nil
 	case f.Reports != "":
 		what = "report of " + f.Reports
-	case o.format == formatArrow || o.format == formatParquet || o.format == "": // none that fits
+	case o.format == formatArrow || o.format == formatParquet || o.format == "": // none, or one that fits
 		return nil
 	default:
 		what = f.Name

@@ -21,7 +21,7 @@ var Gaps = manual("gaps", cli.Command{
 	Run:     planned("gaps", planGaps),
 })
 
-// wholeReport asks for all reports in all their length.
+// wholeReport asks for all reports in full.
 const wholeReport = "all"
 
 var gapsFlags = []cli.Flag{
@@ -35,7 +35,8 @@ var gapsFlags = []cli.Flag{
 	sourceMapFlag, stepFlag,
 }
 
-// checkFlame refuses a file whose extension is not that of a format, or that cannot be written.
+// checkFlame refuses a file whose extension is no known format, or that cannot be
+// written.
 func checkFlame(path string) error {
 	if figure.StackWriter(path) == nil {
 		return cli.Misuse("--flame "+path+": its extension is not that of a format", "--flame takes a file that ends in "+strings.Join(figure.StackExtensions, ", "))
@@ -48,18 +49,18 @@ func writeFlame(path string, stacks []figure.Stack) error {
 	return cli.WriteFile(path, func(w io.Writer) error { return figure.StackWriter(path)(w, stacks) })
 }
 
-// gapsColumns are the columns that gaps looks at.
+// gapsColumns are the columns that gaps needs.
 const gapsColumns = (event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols) &^ (1<<event.ColBytes | 1<<event.ColDomain)
 
 // idling is the job of gaps.
 type idling struct {
 	*Plan
 	in   reading
-	part string // the only report that is written, "" for all
+	part string // the only report to write, "" for all
 	opt  gap.Options
 }
 
-// planGaps plans to report on where the idle time goes. A page has more to draw than a text.
+// planGaps plans to report on the idle time. A page draws more than text shows.
 func planGaps(p *Plan) (*idling, error) {
 	g := &idling{Plan: p, in: p.reading(p.Files), part: p.String("report")}
 	if g.part == wholeReport {
@@ -82,16 +83,16 @@ func planGaps(p *Plan) (*idling, error) {
 	}
 	g.in.columns, g.in.host = gapsColumns, hostKinds
 	g.in.perStep = g.opt.PerStep
-	g.in.callers = !page && p.String("perfetto") == "" // these draw what every thread does
+	g.in.callers = !page && p.String("perfetto") == "" // their figures show what every thread does
 	return g, nil
 }
 
-// rowsOfWhich refuses rows of all reports at once.
+// rowsOfWhich refuses rows without a choice of one report.
 func rowsOfWhich(format string) error {
 	return cli.Misuse(format+" holds the rows of one report", "--report idle --format "+format)
 }
 
-// check refuses a report that the other flags leave nothing to say.
+// check refuses a report about which the other flags leave nothing to say.
 func (g *idling) check() error {
 	switch {
 	case !g.out.reports && g.part == "":
@@ -106,9 +107,8 @@ func (g *idling) check() error {
 	return nil
 }
 
-// run reports and writes the report.
-// Files beside the report are written first: a report on standard output says that all is
-// done.
+// run analyses the input and writes the report. Files beside the report come first, so
+// that a report on standard output means that everything is done.
 func (g *idling) run() (int, error) {
 	var result *gap.Report
 	var closeups, worst *timeline.Collector

@@ -17,7 +17,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// historyFlags make verdict compare a run with those before it.
+// historyFlags make verdict compare a run with earlier ones.
 var historyFlags = []cli.Flag{
 	{Name: "history", Usage: "say whether the run is worse than the earlier runs in `FILE`, which metrics --runs wrote", File: cli.Reads, Group: manyRunsGroup},
 	{Name: "last", Usage: "compare with the last `N` runs", Default: metric.DefaultLast, Check: checkCount("last", 1), Group: manyRunsGroup},
@@ -28,17 +28,17 @@ var historyFlags = []cli.Flag{
 // manyRunsGroup is the heading of these flags.
 const manyRunsGroup = "Many runs"
 
-// statusWorse is the exit status of verdict --fail-worse.
+// statusWorse is the exit status of verdict --fail-worse if the run is worse.
 const statusWorse = 4
 
-// runsFlag and tagFlag make rows of many runs.
+// runsFlag, appendFlag and tagFlag make rows of many runs.
 var (
 	runsFlag   = cli.Flag{Name: "runs", Usage: "take each FILE or NAME=FILE (a trace, a stream, or metric rows) as a run, and write a row for each run, scope and metric; rows of an earlier --runs FILE are kept", Default: false, Group: manyRunsGroup}
 	appendFlag = cli.Flag{Name: "append", Usage: "with --runs, append the rows to the file of -o, all or none; a run that is already in it is not added again", Default: false, Group: manyRunsGroup}
 	tagFlag    = cli.Flag{Name: "tag", Usage: "tag the run with `KEY=VALUE`, such as version=1.2 or commit=4f1c9a; repeatable", Default: []string{}, Check: checkTag, Group: manyRunsGroup}
 )
 
-// checkTag refuses what is not KEY=VALUE with a value on one line.
+// checkTag refuses anything but KEY=VALUE with a value on one line.
 func checkTag(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || !baselineName.MatchString(key) || checkLabel(value) != nil {
@@ -47,7 +47,7 @@ func checkTag(text string) error {
 	return nil
 }
 
-// describe puts what the user says of a run into its result.
+// describe adds the user's label and tags to a result.
 func (p *Plan) describe(res *metric.Result) {
 	if label := p.String("label"); label != "" {
 		res.Label = label
@@ -61,14 +61,14 @@ func (p *Plan) describe(res *metric.Result) {
 	}
 }
 
-// manyRuns is the job of metrics --runs: each file is a run of its own.
+// manyRuns is the job of metrics --runs: each file is a run.
 type manyRuns struct {
 	*Plan
-	runs  [][]string // the files of each
+	runs  [][]string // files of each run
 	names []string
 }
 
-// planRuns plans it.
+// planRuns plans metrics --runs.
 func planRuns(p *Plan) (*manyRuns, error) {
 	if len(p.Files) == 0 {
 		return nil, cli.Misuse("--runs takes files", "metrics --runs nightly1=a.sqlite nightly2=b.metrics.arrows -o runs.parquet")
@@ -93,9 +93,9 @@ func (m *manyRuns) run() (int, error) {
 	return 0, m.writeRuns(t)
 }
 
-// measured are the rows of all runs.
-// Rows that a file holds already are taken over, in the order of the arguments. Runs of one
-// name are numbered: rows of one run have one name.
+// measured returns the rows of all runs, in argument order. Rows of an earlier --runs
+// file are taken over. Runs with the same name are numbered, since a name identifies
+// the rows of one run.
 func (m *manyRuns) measured() (*table.Table, error) {
 	t, seen := metric.New(), map[string]int{}
 	for k, files := range m.runs {
@@ -121,7 +121,7 @@ func (m *manyRuns) measured() (*table.Table, error) {
 	return t, nil
 }
 
-// earlier returns the rows of runs that a file holds already, nil where it is another.
+// earlier returns the rows of an earlier --runs file, nil if it is another file.
 func (p *Plan) earlier(files []string) *table.Table {
 	if len(files) != 1 || fromStdin(files) || cli.IsStream(files[0]) {
 		return nil
@@ -154,11 +154,11 @@ func runOf(arg string) (name string, files []string, err error) {
 
 // history is what a run is compared with.
 type history struct {
-	runs []metric.HistoryRun // nil where there is none
+	runs []metric.HistoryRun // nil if there is no history
 	opt  metric.HistoryOptions
 }
 
-// compare compares a run with those before it, nil where there is no history.
+// compare compares a run with those before it. It returns nil if there is no history.
 func (h *history) compare(res *metric.Result) *metric.HistoryResult {
 	if h.runs == nil {
 		return nil
@@ -167,7 +167,7 @@ func (h *history) compare(res *metric.Result) *metric.HistoryResult {
 	return metric.Examine(metric.Before(h.runs, run), run, h.opt)
 }
 
-// historyOf reads --history.
+// historyOf reads the file of --history.
 func historyOf(p *Plan) (*history, error) {
 	h := &history{opt: metric.HistoryOptions{Last: p.Int("last"), Accept: p.Strings("accept")}}
 	path := p.String("history")
@@ -194,7 +194,7 @@ func historyOf(p *Plan) (*history, error) {
 	return h, nil
 }
 
-// readRuns reads what metrics --runs wrote.
+// readRuns reads a file that metrics --runs wrote.
 func (p *Plan) readRuns(path, advice string) (*table.Table, error) {
 	t, err := p.readRows(path, "rows of runs", advice)
 	if err == nil && t.Schema == metric.Schema {
@@ -203,9 +203,9 @@ func (p *Plan) readRuns(path, advice string) (*table.Table, error) {
 	return t, err
 }
 
-// writeRuns writes rows of runs, with --append after those that the output has.
-// The folder is locked meanwhile, where its file system can, so that of two jobs that append
-// at once neither loses its rows.
+// writeRuns writes rows of runs; with --append, after those already in the output.
+// Meanwhile the folder is locked, if its file system can: two jobs that append at once
+// must not lose rows.
 func (m *manyRuns) writeRuns(t *table.Table) error {
 	path := m.OutputPath()
 	if !m.Bool("append") {
@@ -215,7 +215,7 @@ func (m *manyRuns) writeRuns(t *table.Table) error {
 		return m.out.table(t)
 	}
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		defer dir.Close() // and with it the lock
+		defer dir.Close() // releases the lock
 		if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
 			m.Log("no lock on " + filepath.Dir(path) + ": two jobs must not append at once")
 		}
@@ -245,15 +245,15 @@ func (m *manyRuns) writeRuns(t *table.Table) error {
 	return m.out.table(all)
 }
 
-// losesRuns refuses to write rows over a file with runs that they lack: a history that took
-// months is not replaced by one night because --append was forgotten.
+// losesRuns refuses to overwrite a file whose runs the new rows lack: forgetting
+// --append must not replace months of history by one night.
 func (p *Plan) losesRuns(path string, t *table.Table) error {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	old, err := p.readRows(path, "rows of runs", appendAdvice)
 	if err != nil {
-		return nil // of another file nothing is lost that --append would keep
+		return nil // any other file loses nothing that --append would keep
 	}
 	had, err := metric.Read(old)
 	if err != nil {
@@ -273,10 +273,10 @@ func (p *Plan) losesRuns(path string, t *table.Table) error {
 		"--append adds to them; to begin anew, remove the file first")
 }
 
-// appendAdvice is what to do where --append finds another file.
+// appendAdvice is the advice if --append finds another kind of file.
 const appendAdvice = "--append adds to what metrics --runs wrote: give another file to -o"
 
-// checkAppend refuses --append where there is nothing to add to.
+// checkAppend refuses --append without a file to add to.
 func (p *Plan) checkAppend() error {
 	switch path := p.OutputPath(); {
 	case !p.Bool("append"):

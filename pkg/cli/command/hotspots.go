@@ -26,7 +26,7 @@ var Hotspots = manual("hotspots", cli.Command{
 	Run:   planned("hotspots", planHotspots),
 })
 
-// What --by takes.
+// Values of --by.
 const (
 	byLine  = "line"
 	byRound = "round"
@@ -47,7 +47,7 @@ var hotspotsFlags = []cli.Flag{
 	{Name: "types", Usage: "print the types of waste, how each is recognised, and what to do about it", Default: false},
 }
 
-// checkCount refuses what is no number of things, or less than the least one.
+// checkCount returns a check that refuses what is not an integer of at least least.
 func checkCount(flag string, least int) func(string) error {
 	return func(text string) error {
 		if n, err := strconv.Atoi(text); err != nil || n < least {
@@ -57,7 +57,7 @@ func checkCount(flag string, least int) func(string) error {
 	}
 }
 
-// profiled is the report of profiles, and of rounds of them.
+// profiled is the report on profiles and on rounds of them.
 type profiled struct {
 	*hotspot.Report
 	Rounds  []round.Round  `json:"rounds"`
@@ -67,7 +67,7 @@ type profiled struct {
 	result *round.Result
 }
 
-// Brief is that of the profile, or of the rounds where there are some.
+// Brief returns the brief report of the profile, or of the rounds if there are several.
 func (p profiled) Brief() *report.Brief {
 	if len(p.Rounds) > 1 {
 		return p.result.Brief(p.Report.Brief())
@@ -75,7 +75,8 @@ func (p profiled) Brief() *report.Brief {
 	return p.Report.Brief()
 }
 
-// planHotspots plans to read profiles, and rounds of them, or to print what is known of waste.
+// planHotspots plans to read profiles and rounds of them, or to print what is known
+// about types of waste.
 func planHotspots(p *Plan) (job, error) {
 	name := p.String("targets")
 	if (name != "" || p.Bool("types")) && len(p.Files) > 0 {
@@ -125,9 +126,8 @@ type profiling struct {
 	rounds *roundPlan
 }
 
-// run reads what there is and writes what it shows.
-// All inputs are read before anything is written. Profiles that are no rounds are one round,
-// of which nothing is said in the answer.
+// run reads all inputs and then writes the answer. Profiles without rounds are one
+// round, which the answer does not mention.
 func (p *profiling) run() (int, error) {
 	trace, err := p.evidence()
 	if err != nil {
@@ -163,8 +163,8 @@ func (p *profiling) run() (int, error) {
 		func() (*table.Table, error) { return p.rows(rep, result), nil })
 }
 
-// rows are the rows of the unit that --by names. Source text is among them only
-// where --source asks for it: rows travel further than reports.
+// rows returns the rows of the unit that --by names. They contain source text only with
+// --source: rows travel further than reports.
 func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table {
 	if p.String("by") == byRound {
 		return result.Rows()
@@ -172,13 +172,13 @@ func (p *profiling) rows(rep *hotspot.Report, result *round.Result) *table.Table
 	return rep.HotspotRows(p.IsSet("source"))
 }
 
-// hotspotRow is an empty table of the rows of a call.
+// hotspotRow returns an empty table of the rows that a call asks for.
 func hotspotRow(c *cli.Call) (*table.Table, error) {
 	p := &profiling{Plan: &Plan{Call: c}}
 	return p.rows(&hotspot.Report{}, &round.Result{}), nil
 }
 
-// evidence reads what a trace says, nil where none is given.
+// evidence reads what a trace says, nil if none is given.
 func (p *profiling) evidence() (*hotspot.Trace, error) {
 	path := p.String("evidence")
 	if path == "" {
@@ -195,7 +195,8 @@ func (p *profiling) evidence() (*hotspot.Trace, error) {
 	return readFile(p.Plan, path, hotspot.Read, blame)
 }
 
-// traceFiles are the files of a trace that is the evidence, nil where that is JSON, or none.
+// traceFiles returns the files of --evidence if they are a trace, nil if they are JSON
+// or not given.
 func (p *profiling) traceFiles() []string {
 	files, err := filesOf(p.String("evidence"))
 	if err != nil || len(files) == 0 || source.Recognise(files[0]) == nil {
@@ -204,11 +205,12 @@ func (p *profiling) traceFiles() []string {
 	return files
 }
 
-// predictions is how many hotspots are replayed. Source: no report shows more.
+// predictions is the most hotspots that are replayed. Source: no report shows more.
 const predictions = 10
 
-// predict sets what hotspots bring: what whatif says of their ranges without them. What is real
-// work is not asked about. A trace that cannot be replayed is a warning: the rest is known.
+// predict sets the gain of hotspots: whatif's prediction without their ranges. Real
+// work is not asked about. A trace that cannot be replayed causes a warning only: the
+// rest of the report stands.
 func (p *profiling) predict(rep *hotspot.Report, files []string) {
 	var asked []*hotspot.Hotspot
 	var scenarios []replay.Scenario
@@ -220,7 +222,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 		}
 		change, err := replay.Parse("range", fmt.Sprintf("%s=%g", glob, left))
 		if err != nil {
-			continue // a range that no glob stands for
+			continue // a range that no glob can match
 		}
 		asked, scenarios = append(asked, h), append(scenarios, replay.Scenario{Changes: []replay.Change{change}})
 	}
@@ -247,7 +249,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 		}
 		return nil
 	})}
-	var said bytes.Buffer // what gaps has said, or why there is no answer
+	var said bytes.Buffer // what gaps reported, or why there is no answer
 	if cli.Run(&whatif, append([]string{"--"}, files...), strings.NewReader(""), io.Discard, &said) != 0 {
 		_, why, _ := strings.Cut(said.String(), "error: ")
 		why, _, _ = strings.Cut(why, "\n")
@@ -256,7 +258,7 @@ func (p *profiling) predict(rep *hotspot.Report, files []string) {
 	rep.ByGain()
 }
 
-// readNotes reads the notes, nil where there are none.
+// readNotes reads the notes, nil if there are none.
 func readNotes(p *Plan, path string) (*round.Notes, error) {
 	if path == "" {
 		return nil, nil
@@ -264,10 +266,10 @@ func readNotes(p *Plan, path string) (*round.Notes, error) {
 	return readFile(p, path, round.ReadNotes, notThis(path, "see the documentation of package round for what notes hold"))
 }
 
-// benchAdvice says what a benchmark may be.
+// benchAdvice says what --bench accepts.
 const benchAdvice = "--bench takes what trtllm-bench --report_json, vllm bench serve --save-result or sglang.bench_serving --output-file wrote"
 
-// readRound reads the profiles and benchmarks of a round, and analyses them.
+// readRound reads and analyses the profiles and benchmarks of a round.
 func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 	in := round.Input{Name: r.name}
 	var profiles []*lineprof.Profile
@@ -302,7 +304,7 @@ func (p *profiling) readRound(r *roundFiles) (round.Input, error) {
 	return in, err
 }
 
-// readProfile reads one profile, "-" for standard input.
+// readProfile reads a profile; "-" is standard input.
 func (p *profiling) readProfile(path string) (prof *lineprof.Profile, err error) {
 	blame := func(err error) error { return profileError(path, err) }
 	name := path
@@ -320,7 +322,7 @@ func (p *profiling) readProfile(path string) (prof *lineprof.Profile, err error)
 	return prof, err
 }
 
-// addSource adds the source that a profile lacks, from files below a folder.
+// addSource adds missing source to a profile, from files below a folder.
 func addSource(p *lineprof.Profile, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ var Isolate = manual("isolate", cli.Command{
 	Run:     planned("isolate", func(p *Plan) (*annotating, error) { return planAnnotating(p, source.Raw, (*reader).isolate), nil }),
 })
 
-// annotating is the job of a filter that adds rows, or columns, to events of a stage.
+// annotating is the job of a filter that adds rows or columns to events at a stage.
 type annotating struct {
 	*Plan
 	in  reading
@@ -24,8 +24,8 @@ type annotating struct {
 	add func(*reader, event.Source) (event.Source, error)
 }
 
-// planAnnotating plans such a filter. A choice of kinds is made among what it writes: of what it
-// reads it needs the others. A stream into a pipe is whole also where steps cannot be
+// planAnnotating plans such a filter. A choice of kinds applies to its output; it needs
+// the others as input. A stream into a pipe is complete even if steps cannot be
 // identified, and says so: filters that can do without go on.
 func planAnnotating(p *Plan, at source.Stage, add func(*reader, event.Source) (event.Source, error)) *annotating {
 	in, path := p.reading(p.Files), p.OutputPath()
@@ -35,8 +35,8 @@ func planAnnotating(p *Plan, at source.Stage, add func(*reader, event.Source) (e
 	return &annotating{Plan: p, in: in, at: at, add: add}
 }
 
-// run passes the events on. As long as this one is a filter itself, it is no error that there
-// are no steps.
+// run passes the events on. It is no error if there are no steps and the output is a
+// stream for another filter.
 func (a *annotating) run() (int, error) {
 	r := a.read(a.in)
 	src, err := r.events(a.at)

@@ -8,16 +8,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// manuals are the texts of the manuals, a file for each command: what it does in a sentence, how
-// it is called, paragraphs, and examples.
+// manuals are the texts of the manuals, one file per command: a one-sentence summary,
+// the usage, paragraphs, and examples.
 //
 //go:embed manual
 var manuals embed.FS
 
-// tables stand in a manual for what the analyses say of themselves.
+// tables replaces placeholders in manuals by what the analyses say about themselves.
 var tables = strings.NewReplacer("{{limits}}", verdict.Manual(), "{{metrics}}", metricTable())
 
-// manual gives a command the name and the text of its manual.
+// manual sets the name and the manual of a command.
 func manual(name string, c cli.Command) cli.Command {
 	text, err := manuals.ReadFile("manual/" + name + ".txt")
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// memoryFlag bounds what a command takes.
+// memoryFlag limits the memory of a command.
 var memoryFlag = cli.Flag{
 	Name: "memory", Default: "512M", Check: checkMemory, Group: choosingRows,
 	Usage: "use about `SIZE` of memory, such as 256M or 1.5G, at least 64M; rows that do not fit go to a temporary file in TMPDIR. The process itself needs 20M to 40M, so it may exceed a SIZE below 128M. Without the flag, GOMEMLIMIT applies if it is set",
 }
 
-// leastMemory is what a command needs for itself.
+// leastMemory is the least value of --memory, in bytes.
 const leastMemory = 64 << 20
 
-// checkMemory refuses sizes that parseSize does not take.
+// checkMemory refuses sizes that parseSize does not accept.
 func checkMemory(text string) error {
 	if _, ok := parseSize(text); !ok {
 		return cli.Misuse("--memory "+text+" is not a size of at least 64M", "give a number of bytes with K, M, G or T, such as 512M or 1.5G")
@@ -27,7 +27,8 @@ func checkMemory(text string) error {
 	return nil
 }
 
-// parseSize returns the number of bytes that a text such as 2G, 1.5G or 512MiB states.
+// parseSize parses a size such as 2G, 1.5G or 512MiB into bytes. ok is false if it is
+// invalid or below leastMemory.
 func parseSize(text string) (n int64, ok bool) {
 	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	unit := 1.0
@@ -45,15 +46,15 @@ func parseSize(text string) (n int64, ok bool) {
 	return int64(size), true
 }
 
-// memory is how much of it a command may take, and what of that is in use.
+// memory is how much memory a command may use, and how it is divided.
 type memory struct {
-	budget  int64 // in bytes, of the process
-	fixed   bool  // by the environment: the garbage collector keeps to it
-	keeps   int64 // of that, for what the analysis keeps
-	reports bool  // some were opened: their rows take memory until the command ends
+	budget  int64 // bytes for the process
+	fixed   bool  // set by the environment: the garbage collector keeps to it
+	keeps   int64 // part of the budget for what the analysis keeps
+	reports bool  // reports were opened: their rows take memory until the command ends
 }
 
-// newMemory is the budget that flags or the environment set.
+// newMemory returns the budget set by flags or the environment.
 func newMemory(c *cli.Call) *memory {
 	m := &memory{fixed: os.Getenv("GOMEMLIMIT") != ""}
 	m.budget, _ = parseSize(c.String("memory"))
@@ -69,9 +70,9 @@ func (m *memory) ofReports() int64 {
 	return m.budget
 }
 
-// limit tells the garbage collector what it has of the budget: not the rows, which it does
-// not know of, nor what an analysis keeps (with half as much for reading it), nor the
-// little that is the program itself, and never all of it.
+// limit sets the garbage collector's share of the budget. It excludes rows, which are
+// outside the Go heap, what an analysis keeps (plus half of that for reading it), and
+// the small size of the program itself. A minimum remains.
 func (m *memory) limit(rows int64) {
 	if !m.fixed {
 		others := max(rows+m.keeps*3/2+32<<20, m.budget/5)
@@ -79,8 +80,8 @@ func (m *memory) limit(rows int64) {
 	}
 }
 
-// keep sets a 32nd of the budget aside for what is kept of runs, and returns how much
-// that is for each.
+// keep reserves a 32nd of the budget for what is kept of runs, and returns the bytes
+// for each run.
 func (m *memory) keep(runs int) int64 {
 	m.keeps = m.budget / 32
 	return m.keeps / int64(max(runs, 1))

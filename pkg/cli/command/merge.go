@@ -8,16 +8,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// mergeFlags make metrics add up what it wrote for the parts of a run.
+// mergeFlags make metrics add up its own results for the parts of a run.
 var mergeFlags = []cli.Flag{
 	{Name: "merge", Usage: "add up the metric rows of parts of a run, in the order given", Default: false},
 }
 
-// merge reads the streams of metric rows of the command line, - for standard
-// input, one after the other, and adds them up. The same streams in the same
-// order make the same rows to the byte.
-// Ratios are added up as their numerators and denominators, to the ns. Parts of different
-// labels are refused, unless --label says what they are together.
+// merge reads the streams of metric rows named on the command line, - for standard
+// input, one after the other, and adds them up. Ratios are added as numerators and
+// denominators, to the ns, so the same streams in the same order give the same bytes.
+// Parts with different labels are refused, unless --label names the sum.
 func (m *measurement) merge() (*metric.Result, error) {
 	flags := names(slices.Concat(isolateFlags, metricsFlags, selectFlags))
 	if err := m.refuse(flags, "the metrics of the parts were computed already"); err != nil {

@@ -21,7 +21,7 @@ var Metrics = manual("metrics", cli.Command{
 	Run:     planned("metrics", planMetrics),
 })
 
-// planMetrics plans to measure a run, or many.
+// planMetrics plans to measure one run, or many.
 func planMetrics(p *Plan) (job, error) {
 	if err := p.checkAppend(); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func planMetrics(p *Plan) (job, error) {
 		return planRuns(p)
 	}
 	m := planMeasurement(p, p.Files)
-	if p.out.streams() || p.out.format == formatParquet { // rows as text do not hold what to begin with
+	if p.out.streams() || p.out.format == formatParquet { // rows as text have no first target
 		m.aimed()
 	}
 	return metering{m}, nil
@@ -50,7 +50,7 @@ func (m metering) run() (int, error) {
 	return 0, m.out.table(result.Table())
 }
 
-// measuring is the heading of the flags of metrics.
+// measuring is the heading of metrics' flags.
 const measuring = "Measuring"
 
 // metricsFlags are the flags of metrics.
@@ -59,10 +59,10 @@ var metricsFlags = []cli.Flag{
 	{Name: "prep", Usage: "ranges with `TEXT` in their names are input preparation (default: the first of _prepare_tp_inputs, _prepare_inputs, prepare_inputs that a rank has)", Group: measuring},
 }
 
-// labelFlag names a run in what is written of it.
+// labelFlag names a run in the output.
 var labelFlag = cli.Flag{Name: "label", Usage: "call the run `NAME`", Check: checkLabel}
 
-// checkLabel refuses what does not fit on a line.
+// checkLabel refuses labels that do not fit on a line.
 func checkLabel(text string) error {
 	if len(text) > 200 || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
 		return cli.Misuse("a label is a line of text", "give up to 200 bytes, no control characters")
@@ -72,7 +72,7 @@ func checkLabel(text string) error {
 
 var windows = []string{metric.WindowBenchmark, metric.WindowTrace}
 
-// metricColumns are the columns that measuring and comparing look at.
+// metricColumns are the columns that measuring and comparing need.
 const metricColumns = (event.BaseCols | event.StepCols | event.PhaseCols) &^ (1<<event.ColStream | 1<<event.ColBytes |
 	1<<event.ColDomain | 1<<event.ColLaunchStart | 1<<event.ColLaunchThread)
 
@@ -81,14 +81,14 @@ type measurement struct {
 	*Plan
 	in       reading
 	opt      metric.Options
-	inputs   []*source.Input     // that were opened
-	closeups *timeline.Collector // of steps that a page shows closely, nil for none
-	aim      *aiming             // at what to begin with, nil where nobody asks
+	inputs   []*source.Input     // inputs that were opened
+	closeups *timeline.Collector // steps that a page shows in detail, nil if none
+	aim      *aiming             // finds the first target, nil if not wanted
 }
 
-// planMeasurement plans to measure the run in some files.
-// Input that cannot be read twice is measured in one pass, which
-// says at its end where steps turn out not to be there (withoutSteps).
+// planMeasurement plans to measure the run in files. Input that cannot be read twice is
+// measured in one pass; if it turns out at the end that there are no steps, the result
+// says so (withoutSteps).
 func planMeasurement(p *Plan, files []string) *measurement {
 	m := &measurement{Plan: p, in: p.reading(files), opt: metric.Options{
 		Window: p.String("window"), BusyAll: p.finding.busyAll, Prep: p.String("prep"), Samples: p.out.page(),
@@ -100,12 +100,12 @@ func planMeasurement(p *Plan, files []string) *measurement {
 		m.in.classes = func(h *event.Header) (event.ClassSet, bool) { return metric.HostClasses(h, m.opt) }
 	}
 	m.in.onePass, m.in.apart = readOnce(files), true
-	m.in.host, m.in.callers = []event.Kind{event.OS}, true // which tell of waits for requests
+	m.in.host, m.in.callers = []event.Kind{event.OS}, true // they show waits for requests
 	return m
 }
 
-// result opens the input and returns its metric rows, with --merge those of
-// all parts together.
+// result reads the input and returns its metrics; with --merge, those of all parts
+// together.
 func (m *measurement) result() (*metric.Result, error) {
 	if m.Bool("merge") {
 		return m.merge()
@@ -128,7 +128,7 @@ func (m *measurement) result() (*metric.Result, error) {
 	return res, nil
 }
 
-// measure measures what a reader opens.
+// measure measures the input of a reader.
 func (m *measurement) measure(r *reader) (*metric.Result, error) {
 	m.opt.NoSteps, m.opt.Log = r.noSteps, r.Log
 	in, err := r.open()
@@ -161,12 +161,12 @@ func (m *measurement) measure(r *reader) (*metric.Result, error) {
 	m.opt.NoSteps = r.noSteps
 	res, err := metric.Compute(src, m.opt)
 	if err == nil && m.finding.trace {
-		res.NoSteps = false // nobody asked for any
+		res.NoSteps = false // the user did not ask for steps
 	}
 	return res, err
 }
 
-// metricTable is a table of the metrics and their meanings, as text.
+// metricTable returns a table of the metrics and their meanings, as text.
 func metricTable() string {
 	var lines []string
 	for m, name := range metric.Names {

@@ -10,19 +10,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// maxProfiled is how many functions a report proposes to profile.
+// maxProfiled is the most functions that a report proposes to profile.
 const maxProfiled = 3
 
-// goOn ends a report with the command that goes on from it, where the host is what to
-// change: the lines of the functions that a GPU waits for. evidence is the command
-// whose JSON says for how long; the names of files in it are examples, so that a report
-// is the same from a file and from a pipe, and holds no paths.
+// goOn ends a report with the next command, if the host is to be optimised: the one
+// that finds the Python lines of the functions that GPUs wait for. evidence is the
+// command whose JSON says for how long. Its file names are examples, so that a report
+// is the same from a file and from a pipe, and contains no paths.
 func goOn(d *report.Document, h *report.Handoff, evidence string) {
 	if h.Verdict != nil && *h.Verdict != "YES" || h.Verdict == nil && h.FirstTarget == nil {
 		return
 	}
 	if t := h.FirstTarget; t != nil && (slices.Contains(runtimes, *t) || findings.Phrase(*t) != "") {
-		return // no line of Python is slow for it
+		return // no Python line is to blame
 	}
 	s := d.Details("Find the Python lines")
 	names := functionsOf(h)
@@ -36,11 +36,11 @@ func goOn(d *report.Document, h *report.Handoff, evidence string) {
 	s.Code(evidence + " --format json | hotspots --evidence - profile.txt")
 }
 
-// runtimes are the first targets that are work of the language's runtime.
+// runtimes are the first targets that are work of Python's runtime.
 var runtimes = []string{event.Classes[event.GIL], event.Classes[event.GC]}
 
-// functionsOf are the functions to profile: that to begin with, and beside it those with most
-// idle time or that grew most; none where what to begin with is no function.
+// functionsOf returns the functions to profile: the first target, and those with most
+// idle time or growth. It returns nil if the first target is not a function.
 func functionsOf(h *report.Handoff) (names []string) {
 	add := func(name string) {
 		if strings.Contains(name, ".") && !slices.Contains(names, name) && len(names) < maxProfiled {
@@ -63,7 +63,7 @@ func functionsOf(h *report.Handoff) (names []string) {
 	return names
 }
 
-// nameList is names with commas.
+// nameList returns names separated by commas.
 func nameList(names []string) (t report.Text) {
 	for i, name := range names {
 		if i > 0 {

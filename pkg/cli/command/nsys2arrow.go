@@ -14,7 +14,7 @@ var Nsys2arrow = manual("nsys2arrow", cli.Command{
 	Run:   planned("nsys2arrow", planReports),
 })
 
-// planReports plans to pass on the rows of reports, or to say what they can answer.
+// planReports plans to pass on the rows of reports, or to diagnose them.
 func planReports(p *Plan) (job, error) {
 	if p.Bool(doctorFlag.Name) {
 		return planDiagnosis(p)
@@ -30,8 +30,8 @@ type converting struct {
 	in reading
 }
 
-// run passes the rows on. Where --checkpoint holds the reports as they are, their rows come
-// from there, and need not be kept again.
+// run passes the rows on. If --checkpoint already holds the reports unchanged, the rows
+// come from there and are not written again.
 func (j *converting) run() (int, error) {
 	in, dir := j.in, j.String("checkpoint")
 	if dir != "" && !slices.ContainsFunc(names(choiceFlags), j.IsSet) && checkpoint.MadeOf(dir, j.Files) {

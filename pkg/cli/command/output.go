@@ -17,24 +17,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// output is where a command writes, and how.
+// output says where and how a command writes.
 type output struct {
 	*cli.Call
 	format  string
 	reports bool // a report is written, not rows
-	brief   bool // in brief
+	brief   bool // the brief form of the report
 }
 
-// topFlag is the flag of a report whose tables may be long.
+// topFlag is the flag of reports with long tables.
 var topFlag = cli.Flag{Name: "top", Usage: "show at most `N` rows of long tables, 0 for all", Default: defaultTop, Check: checkCount("top", 0)}
 
-// defaultTop is about as many as tables show that nobody asked for more of.
+// defaultTop is how many rows of a long table are shown by default.
 const defaultTop = 20
 
-// junitFlag is the flag of a command that is a gate.
+// junitFlag is the flag of commands that can be a gate.
 var junitFlag = cli.Flag{Name: "junit", Usage: "write the checks to `FILE` as JUnit XML, for continuous integration", File: cli.Writes, Check: checkJUnit}
 
-// checkJUnit refuses standard output, where the report goes, and a file that cannot be written.
+// checkJUnit refuses standard output, which the report uses, and a file that cannot be
+// written.
 func checkJUnit(path string) error {
 	if path == "-" {
 		return cli.Misuse("--junit '-' is not a file", "--junit report.xml")
@@ -42,20 +43,22 @@ func checkJUnit(path string) error {
 	return checkOutput(path)
 }
 
-// page reports whether the report is a page, which has figures.
+// page reports whether the report is an HTML page, which has figures.
 func (o *output) page() bool { return o.format == formatHTML }
 
-// streams reports whether events go on as a stream.
+// streams reports whether the output is an Arrow stream.
 func (o *output) streams() bool { return o.format == formatArrow }
 
-// tell notes the warnings that a report for people has: they need not go to standard error.
+// tell marks warnings as told if the report is for people and contains them: they need
+// not go to standard error.
 func (o *output) tell(warnings []string) {
 	if o.reports && o.format != formatJSON {
 		o.Told(warnings)
 	}
 }
 
-// analysis writes an analysis: as JSON, as its rows, or as its document for people.
+// analysis writes an analysis: as brief JSON, as JSON, as its document for people, or
+// as its rows.
 func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, error)) error {
 	switch {
 	case o.brief:
@@ -74,7 +77,7 @@ func (o *output) analysis(v any, d *report.Document, rows func() (*table.Table, 
 	return o.table(t)
 }
 
-// tests writes what was checked to the file of --junit, if there is one.
+// tests writes the checks to the file of --junit, if there is one.
 func (o *output) tests(tests []report.Test) error {
 	path := o.String("junit")
 	if path == "" {
@@ -83,7 +86,7 @@ func (o *output) tests(tests []report.Test) error {
 	return cli.WriteFile(path, func(w io.Writer) error { return report.JUnit(w, o.Name, tests) })
 }
 
-// document writes a document as a page of HTML, as Markdown, or on a terminal fitted to it.
+// document writes a document as an HTML page, as Markdown, or fitted to a terminal.
 func (o *output) document(w io.Writer, d *report.Document) error {
 	opt := report.Options{Brief: !o.whole(), More: report.Textf("To see all: %s, or %s.", o.all(), report.Command("-o report.md"))}
 	if o.IsSet("top") {
@@ -101,16 +104,16 @@ func (o *output) document(w io.Writer, d *report.Document) error {
 	return report.Terminal(w, d, opt)
 }
 
-// reportFlag is the flag of a report whose details are left out.
+// reportFlag is the flag of reports that leave details out by default.
 var reportFlag = cli.Flag{Name: "report", Usage: "write the full report, with the sections that the short one only names; so does -o FILE", Default: false}
 
-// whole reports whether a report as text has its details: where it was asked for, and in a file.
+// whole reports whether a text report includes details: if asked for, and in a file.
 func (o *output) whole() bool {
 	path := o.OutputPath()
 	return o.IsSet(reportFlag.Name) || path != "" && !cli.IsStream(path)
 }
 
-// all is the flag that asks for the whole report.
+// all returns the flag that asks for the whole report.
 func (o *output) all() report.Span {
 	if o.Name == Gaps.Name {
 		return report.Command("--report " + wholeReport)
@@ -118,7 +121,7 @@ func (o *output) all() report.Span {
 	return report.Command("--" + reportFlag.Name)
 }
 
-// writeJSON writes a value of a contract as an indented JSON document.
+// writeJSON writes a value that has a contract as indented JSON.
 func writeJSON(w io.Writer, v any) error {
 	text, err := json.MarshalIndent(document{v}, "", "  ")
 	if err != nil {
@@ -128,7 +131,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// table writes result rows.
+// table writes the rows of a result.
 func (o *output) table(t *table.Table) error {
 	return o.Output(func(w io.Writer) error {
 		switch {
@@ -147,7 +150,7 @@ func (o *output) table(t *table.Table) error {
 	})
 }
 
-// late are the warnings that the header of a stream does not have: they go out at its end.
+// late returns the warnings that a stream's header lacks. They are written at its end.
 type late func(*event.Header) []string
 
 // events writes a stream of events to its end.
@@ -158,7 +161,7 @@ func (o *output) events(src event.Source, late late) error {
 	return o.Output(func(w io.Writer) error { return o.eventRows(w, src, late) })
 }
 
-// eventRows writes events as rows, or for a person who has not said how to have them a summary.
+// eventRows writes events as rows; to a terminal without --format, it writes a summary.
 func (o *output) eventRows(w io.Writer, src event.Source, late late) error {
 	switch {
 	case o.streams():
@@ -178,11 +181,12 @@ func (o *output) eventRows(w io.Writer, src event.Source, late late) error {
 	return out.Close()
 }
 
-// writeStream writes a stream with the marker of its end if and only if it succeeds.
+// writeStream writes a stream. It writes the end-of-stream marker if and only if it
+// succeeds.
 func writeStream(w io.Writer, src event.Source, late late) error {
 	out := arrow.NewWriter(w, src.Header())
 	if err := event.Each(src, out.Write); err != nil {
-		return err // and no end-of-stream marker: the next filter must not take this for a whole stream
+		return err // no end-of-stream marker: the next filter must not take this for a complete stream
 	}
 	out.Warn(late(src.Header()))
 	return out.Close()

@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/source"
 )
 
-// Phase tells context steps from generation steps.
+// Phase distinguishes context steps from generation steps.
 var Phase = manual("phase", cli.Command{
 	Flags: slices.Concat(outputFlags("phase"), []cli.Flag{topFlag}, checkpointFlags, isolateFlags, selectFlags),
 	Run: planned("phase", func(p *Plan) (*annotating, error) {

@@ -10,8 +10,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// readFile reads a file that a flag or an argument names, "-" for standard input. What read finds
-// wrong with it is what blame makes of that; a file that cannot be opened names itself.
+// readFile reads a file named by a flag or an argument, "-" for standard input. blame
+// turns an error of read into one about the file; a file that cannot be opened names
+// itself.
 func readFile[T any](p *Plan, path string, read func(io.Reader) (T, error), blame func(error) error) (v T, err error) {
 	in := p.Stdin
 	if path != "-" {
@@ -28,13 +29,15 @@ func readFile[T any](p *Plan, path string, read func(io.Reader) (T, error), blam
 	return v, err
 }
 
-// notThis blames a file for not being what a flag takes, and says what that is.
+// notThis returns a blame for readFile: the file is not what a flag accepts; advice
+// says what that is.
 func notThis(name, advice string) func(error) error {
 	return func(err error) error { return cli.Misuse(name+": "+err.Error(), advice) }
 }
 
-// readRows reads the rows of a result, a stream or Parquet, of whoever wrote that; "-"
-// is standard input. Another file is refused: what it is, what there should be, and the advice.
+// readRows reads the rows of a result from a stream or Parquet file of any program; "-"
+// is standard input. For another file the error says what it is, what was expected, and
+// the advice.
 func (p *Plan) readRows(path, what, advice string) (*table.Table, error) {
 	is, events := source.Describe(path)
 	var in *source.Input

@@ -14,33 +14,33 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// reading is what a job wants of one input.
+// reading is what a job needs of one input.
 type reading struct {
 	files    []string             // none, or "-", for standard input
-	selected checkpoint.Selection // the rows that are read
-	columns  event.Set            // what is looked at once there are steps, 0 for all
-	host     []event.Kind         // rows about host threads that are read
-	callers  bool                 // of those, what threads do that no GPU waits for is not wanted
-	perStep  bool                 // of each step alone
-	whole    bool                 // where no steps can be identified, the whole trace will do
-	apart    bool                 // ranks whose steps cannot be identified are left out of the figures of the others'
-	onePass  bool                 // what is written, or measured, can say at its end that there are none
-	saved    bool                 // it is a named baseline, whose steps were found when it was kept
-	kept     bool                 // --checkpoint holds the rows already
+	selected checkpoint.Selection // rows to read
+	columns  event.Set            // columns needed once there are steps, 0 for all
+	host     []event.Kind         // wanted kinds of rows about host threads
+	callers  bool                 // leave out threads that no GPU waits for
+	perStep  bool                 // figures per step are wanted
+	whole    bool                 // the whole trace will do if no steps can be identified
+	apart    bool                 // ranks whose steps cannot be identified are left out of the figures of others
+	onePass  bool                 // the output can say at its end that there are no steps
+	saved    bool                 // a saved baseline, whose steps were found when it was saved
+	kept     bool                 // --checkpoint already has the rows
 
-	// classes are those of API calls and NVTX ranges that are looked at of what has a header,
-	// false for all; nil for all.
+	// classes returns the classes of API calls and NVTX ranges needed of an input with
+	// this header, false for all; nil for all.
 	classes func(*event.Header) (event.ClassSet, bool)
 }
 
-// hostKinds are the kinds of rows about host threads that a recording may have. Filters pass
-// them on, and of the analyses gaps looks at all of them.
+// hostKinds are the kinds of rows about host threads that a recording may have. Filters
+// pass them on; of the analyses, gaps uses all of them.
 var hostKinds = []event.Kind{event.OS, event.Run, event.Sample, event.Backtrace}
 
-// reading is what is wanted of files by default: the rows that flags choose.
+// reading returns what is needed of files by default: the rows that flags choose.
 func (p *Plan) reading(files []string) reading { return reading{files: files, selected: p.chosen} }
 
-// reader opens an input and brings it to the stage that a job works at. It is used by one
+// reader opens an input and brings it to the stage that a job needs. It is used by one
 // goroutine.
 type reader struct {
 	*Plan
@@ -48,18 +48,18 @@ type reader struct {
 	journal
 
 	stdin   io.Reader
-	input   *keptInput     // standard input that may have to be read again, nil where not
-	noSteps bool           // none could be identified
-	leave   []int32        // ranks of which that is so, in an analysis that must know it before it begins
-	unclear *step.NotFound // why there are no steps, where that turns out at the end; nil where there are
+	input   *keptInput     // standard input that may have to be read again, else nil
+	noSteps bool           // no steps could be identified
+	leave   []int32        // ranks whose steps could not be identified, for analyses that must know before they begin
+	unclear *step.NotFound // why there are no steps, if that turned out at the end; else nil
 }
 
-// read is a reader of an input.
+// read returns a reader of an input.
 func (p *Plan) read(in reading) *reader {
 	return &reader{Plan: p, reading: in, journal: journal{call: p.Call}, stdin: p.Stdin}
 }
 
-// fromStdin reports whether these files stand for standard input.
+// fromStdin reports whether files stand for standard input.
 func fromStdin(files []string) bool { return len(files) == 0 || len(files) == 1 && files[0] == "-" }
 
 // readOnce reports whether files cannot be read again: standard input and pipes.
@@ -67,12 +67,12 @@ func readOnce(files []string) bool {
 	return fromStdin(files) || slices.ContainsFunc(files, cli.IsStream)
 }
 
-// noInput refuses a terminal as the input: the command would wait for it without a word.
+// noInput refuses a terminal as input, since the command would wait for it silently.
 func noInput(name, what string) error {
 	return cli.Misuse("no input", "give a file, or pipe "+what+" in; '"+name+" --help' shows how")
 }
 
-// events opens the input and brings it to a stage, be it a file or standard input.
+// events opens the input and brings it to a stage.
 func (r *reader) events(at source.Stage) (event.Source, error) {
 	in, err := r.open()
 	if err != nil {
@@ -84,9 +84,9 @@ func (r *reader) events(at source.Stage) (event.Source, error) {
 	return r.bring(in.Events, at)
 }
 
-// open opens the files, or standard input where there are none.
-// An input is closed when the command ends. What it says of itself is logged once, by the
-// first filter that reads the reports.
+// open opens the files, or standard input if there are none. An input is closed when
+// the command ends. What it says about itself is logged once, by the first filter that
+// reads the reports.
 func (r *reader) open() (in *source.Input, err error) {
 	opt := r.options()
 	if fromStdin(r.files) {
@@ -105,8 +105,8 @@ func (r *reader) open() (in *source.Input, err error) {
 	}
 	r.Cleanup(in.Close)
 	r.inputs = append(r.inputs, in)
-	// Streams and checkpoints keep no rows; of reports a quarter of the budget is rows, which the
-	// garbage collector does not know of (package nsys).
+	// Streams and checkpoints keep no rows. Of reports, a quarter of the budget is rows
+	// outside the Go heap (package nsys).
 	if r.memory.reports = r.memory.reports || in.Fresh; !r.memory.reports {
 		r.memory.limit(0)
 	}
@@ -119,7 +119,7 @@ func (r *reader) open() (in *source.Input, err error) {
 	if in.Fresh {
 		r.ofReports(in.Events.Header())
 		for _, note := range in.Events.Header().Provenance().Notes {
-			if !r.out.reports { // which has them
+			if !r.out.reports { // else the report has them
 				r.Log(note)
 			}
 		}
@@ -127,7 +127,7 @@ func (r *reader) open() (in *source.Input, err error) {
 	return in, nil
 }
 
-// options are what is read, and how.
+// options returns the options for opening the input.
 func (r *reader) options() *source.Options {
 	opt := &source.Options{
 		Context: r.Context, Selection: r.selected, Separate: r.Bool("separate"), Partial: r.Bool("partial"), Python: r.Bool("python"),
@@ -139,8 +139,7 @@ func (r *reader) options() *source.Options {
 	return opt
 }
 
-// columnsOf returns the columns that are read of rows that come after a
-// header.
+// columnsOf returns the columns that are needed of an input with a header.
 func (r *reader) columnsOf(h *event.Header) event.Set {
 	if r.columns != 0 && source.StageOf(h) == source.Raw {
 		return r.columns | isolate.Columns(h, r.steps())
@@ -148,9 +147,8 @@ func (r *reader) columnsOf(h *event.Header) event.Set {
 	return r.columns
 }
 
-// launchedOf returns the class of the kernels whose launching calls are read of rows that
-// come after a header, false for all: finding steps may take few of them, and be all that
-// looks at them.
+// launchedOf returns the class of the kernels whose launch calls are needed, false for
+// all: finding steps may need few of them, and nothing else may need any.
 func (r *reader) launchedOf(h *event.Header) (event.Class, bool) {
 	const launch event.Set = 1<<event.ColLaunchStart | 1<<event.ColLaunchEnd | 1<<event.ColLaunchThread
 	if r.columns == 0 || r.columns&launch != 0 {
@@ -159,9 +157,9 @@ func (r *reader) launchedOf(h *event.Header) (event.Class, bool) {
 	return isolate.Launched(h, r.steps())
 }
 
-// classesOf returns the classes of API calls and NVTX ranges that are read of rows that
-// come after a header, false for all: measuring looks at few of them. Where rows are chosen all
-// count, as an error says that there are none.
+// classesOf returns the classes of API calls and NVTX ranges that are needed, false for
+// all: measuring needs few. If rows are chosen by time or step, all are needed, because
+// it is an error if there are none.
 func (r *reader) classesOf(h *event.Header) (event.ClassSet, bool) {
 	if r.classes == nil || source.StageOf(h) != source.Raw || isRange(&r.selected) {
 		return 0, false
@@ -171,7 +169,8 @@ func (r *reader) classesOf(h *event.Header) (event.ClassSet, bool) {
 	return measured | stepping, few && fewer
 }
 
-// checkChosen refuses input of which a filter before left rows out that an analysis needs.
+// checkChosen refuses input from which an earlier filter left out rows that an analysis
+// needs.
 func (r *reader) checkChosen(h *event.Header) error {
 	for i := range h.Reports {
 		if kept := h.Reports[i].Kinds; kept != nil && r.analyses() {
@@ -181,7 +180,8 @@ func (r *reader) checkChosen(h *event.Header) error {
 	return nil
 }
 
-// notEmpty returns the rows that were chosen, with an error where --from and --to leave none.
+// notEmpty returns the chosen rows. They end with an error if --from and --to leave
+// none.
 func (r *reader) notEmpty(chosen event.Source) event.Source {
 	if !isRange(&r.selected) || r.selected.Kinds != nil {
 		return chosen
@@ -189,21 +189,20 @@ func (r *reader) notEmpty(chosen event.Source) event.Source {
 	return &notEmpty{Source: chosen}
 }
 
-// steps are the settings that say how to find steps.
+// steps returns the options for finding steps.
 func (r *reader) steps() isolate.Options {
 	opt := r.finding.opt
 	opt.Log, opt.Warn = r.Log, r.Warn
 	return opt
 }
 
-// bring runs the stages between where src is and at.
-// Stages are run in order, those that src has passed are left out. Flags of a stage that was
-// passed are refused and not ignored. Where steps cannot be found src itself is returned, if
-// the analysis can do without, and where isolate was asked to leave them out, too.
+// bring runs the stages from that of src to at; stages that src has passed are skipped,
+// and their flags are refused. If steps cannot be found and the analysis can do
+// without, it returns src itself; also if isolate was told to leave them out.
 func (r *reader) bring(src event.Source, at source.Stage) (event.Source, error) {
 	have := source.StageOf(src.Header())
 	if !r.mayReadAgain(src.Header()) {
-		if k := r.input; k != nil && k.copy != nil { // hardly any input may be read twice
+		if k := r.input; k != nil && k.copy != nil { // the input need not be read again
 			k.copy.Truncate(0)
 			k.copy = nil
 		}
@@ -235,8 +234,8 @@ func (r *reader) bring(src event.Source, at source.Stage) (event.Source, error) 
 	return src, nil
 }
 
-// leftOut brings a stream whose steps isolate was asked to leave out to where --by none
-// brings a report. Filters pass it on as it is.
+// leftOut brings a stream without steps (isolate --by none) to where --by none brings a
+// report. Filters pass it on unchanged.
 func (r *reader) leftOut(src event.Source) (event.Source, error) {
 	if err := r.refuse(names(stepFlags), "isolate --by none left the steps out already"); err != nil {
 		return nil, err
@@ -250,7 +249,7 @@ func (r *reader) leftOut(src event.Source) (event.Source, error) {
 	return step.Relabel(src, src.Header(), nil), nil
 }
 
-// refuseSteps refuses a choice of steps where there are none.
+// refuseSteps refuses a choice of steps if there are none.
 func (r *reader) refuseSteps(src event.Source) error {
 	if r.selected.Steps != nil && source.StageOf(src.Header()) == source.Raw {
 		return cli.Misuse("--from and --to choose steps, and there are none", "give times with their units, or choose after isolate")
@@ -258,7 +257,7 @@ func (r *reader) refuseSteps(src event.Source) error {
 	return nil
 }
 
-// isolate finds steps, and reads those that are chosen.
+// isolate finds steps, and applies a choice of steps.
 func (r *reader) isolate(src event.Source) (event.Source, error) {
 	if r.finding.none {
 		return step.LeaveOut(src), r.refuseSteps(src)
@@ -289,7 +288,7 @@ func (r *reader) isolate(src event.Source) (event.Source, error) {
 	return r.notEmpty(chosen), err
 }
 
-// phase tells context from generation steps. It has nothing to say of the whole trace.
+// phase distinguishes context from generation steps. It does nothing for a whole trace.
 func (r *reader) phase(src event.Source) (event.Source, error) {
 	if src.Header().LeftOut() {
 		return src, nil
@@ -297,13 +296,14 @@ func (r *reader) phase(src event.Source) (event.Source, error) {
 	return step.NewTagger(src, r.Log)
 }
 
-// ofOthers goes on after why a rank's steps cannot be identified where those of others can.
+// ofOthers follows the reason why a rank's steps cannot be identified although those of
+// others can.
 const ofOthers = ": figures of steps are those of the other ranks"
 
-// wholeTrace goes on after why no steps were found.
+// wholeTrace follows the reason why no steps were found.
 const wholeTrace = ": the figures are of the whole trace"
 
-// without says whether an analysis can go on though finding steps ended with an error.
+// without returns nil if the analysis can go on although finding steps failed.
 func (r *reader) without(src event.Source, err error) error {
 	var none *step.NotFound
 	switch {
@@ -317,8 +317,8 @@ func (r *reader) without(src event.Source, err error) error {
 	return err
 }
 
-// doWithout reports whether the whole trace will do where no steps can be identified,
-// and says that it does.
+// doWithout reports whether the whole trace will do if no steps can be identified, and
+// warns that it is used.
 func (r *reader) doWithout(none *step.NotFound) bool {
 	if !r.whole || r.finding.strict {
 		return false
@@ -328,18 +328,18 @@ func (r *reader) doWithout(none *step.NotFound) bool {
 	return true
 }
 
-// withoutSteps notes that steps cannot be identified, which is in every report from here
-// on. What was said of them before is of no interest any more.
+// withoutSteps records that steps cannot be identified; every report says so from here
+// on. Earlier remarks about steps are dropped.
 func (r *reader) withoutSteps(none *step.NotFound) {
 	r.call.Told(r.own)
 	r.unclear, r.own = none, nil
 	r.Warn(none.Msg + wholeTrace)
 }
 
-// orWhole runs an analysis, and where it turns out that the steps cannot be identified
-// when the input has been read, runs it again without them, or without the ranks of which
-// that is so where others are known. Where it cannot be read again the error stays, unless the
-// analysis can do without steps at that point (onePass).
+// orWhole runs an analysis. If it turns out after reading that steps cannot be
+// identified, it runs the analysis again without steps, or without the ranks in
+// question if others are known. If the input cannot be read again, the error stays,
+// unless the analysis can still do without steps (onePass).
 func (r *reader) orWhole(run func() error) error {
 	r.whole = true
 	var err error
@@ -354,7 +354,7 @@ func (r *reader) orWhole(run func() error) error {
 	if repeat, trouble := r.readAgain(none.Isolated); trouble != nil || !repeat {
 		return cmp.Or(trouble, err)
 	}
-	r.call.Told(r.own) // what was said is of the steps
+	r.call.Told(r.own) // earlier remarks are about the steps
 	r.inputs, r.own = nil, nil
 	switch {
 	case none.Isolated:
@@ -368,8 +368,8 @@ func (r *reader) orWhole(run func() error) error {
 	return run()
 }
 
-// readAgain makes the input be read from its beginning, false where that cannot be. Of rows that
-// came with steps all must be without.
+// readAgain makes the next read start from the beginning; false if it cannot. If the
+// input came with steps, those of all ranks must be unidentifiable.
 func (r *reader) readAgain(isolated bool) (bool, error) {
 	if !readOnce(r.files) {
 		if isolated {

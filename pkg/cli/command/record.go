@@ -15,30 +15,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// checkpointFlags make a filter keep the rows that it writes.
+// checkpointFlags make a filter save the rows that it writes.
 var checkpointFlags = []cli.Flag{
 	{Name: "checkpoint", Usage: "pass the rows on, and keep them in the data set `DIR`, one Parquet file per rank; reports already in DIR are not written again, and not read either if DIR holds exactly these", File: cli.Writes, Check: checkpoint.Check},
 }
 
-// recorder is a source whose rows are kept in a data set as they pass. Rows
-// that come straight from reports make a part of the data set for each report,
-// so that a report that has changed replaces just its own ranks.
+// recorder is a source that saves its rows in a data set as they pass. Rows that come
+// straight from reports make a part of the data set per report, so that a report that
+// has changed replaces only its own ranks.
 type recorder struct {
 	event.Source
 	of      *reader
 	set     *checkpoint.Set
-	reports source.Reports // nil where the rows come from elsewhere
-	parts   []recorded     // by number of the report
+	reports source.Reports // nil if the rows come from elsewhere
+	parts   []recorded     // by report number
 }
 
 // recorded is a part of the data set.
 type recorded struct {
-	out    *checkpoint.Writer // nil before it is begun, when it is done, and where it is held already
+	out    *checkpoint.Writer // nil before it is begun, when it is done, and if the data set already has it
 	begun  bool
-	shared bool // other reports have the same ranks, and their rows come between
+	shared bool // other reports have the same ranks, so their rows may come in between
 }
 
-// record makes a source keep its rows in the data set of --checkpoint.
+// record returns a source that saves its rows in the data set of --checkpoint.
 func (r *reader) record(src event.Source) (*recorder, error) {
 	set, err := checkpoint.OpenSet(r.String("checkpoint"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *reader) record(src event.Source) (*recorder, error) {
 	return rec, nil
 }
 
-// sharesRank reports whether a report has a rank that another one has, too.
+// sharesRank reports whether another report has one of a report's ranks.
 func (r *recorder) sharesRank(i int) bool {
 	all := r.Header().Reports
 	return slices.ContainsFunc(all[i].Ranks, func(rank int32) bool {
@@ -68,7 +68,7 @@ func (r *recorder) sharesRank(i int) bool {
 	})
 }
 
-// Next returns the next batch, which has been kept.
+// Next returns the next batch after saving it.
 func (r *recorder) Next() (*event.Batch, error) {
 	b, err := r.Source.Next()
 	switch {
@@ -94,7 +94,7 @@ func (r *recorder) Next() (*event.Batch, error) {
 	return b, nil
 }
 
-// advance begins a part, and ends those before it of which no more rows come.
+// advance begins a part, and ends the parts before it that are complete.
 func (r *recorder) advance(part int) error {
 	for k := range r.parts[:part] {
 		if !r.parts[k].shared {
@@ -106,9 +106,9 @@ func (r *recorder) advance(part int) error {
 	return r.begin(part)
 }
 
-// begin begins a part where that was not done before.
-// A part that the data set holds already, of the same report with the same ranks and times,
-// is not written again: its rows are passed on only.
+// begin begins a part, unless it has begun. If the data set already has the part, from
+// the same report with the same ranks and times, it is not written again, and its rows
+// are only passed on.
 func (r *recorder) begin(part int) error {
 	p := &r.parts[part]
 	if p.begun {
@@ -133,7 +133,7 @@ func (r *recorder) begin(part int) error {
 	return nil
 }
 
-// end completes a part, of which there may have been no rows.
+// end completes a part, which may have no rows.
 func (r *recorder) end(part int) error {
 	if err := r.begin(part); err != nil {
 		return err
@@ -149,8 +149,8 @@ func (r *recorder) end(part int) error {
 	return r.vanished(out.Commit())
 }
 
-// vanished says who may have removed what is being written: what another command that writes
-// to the data set takes for left behind.
+// vanished explains why files being written may be gone: another command that writes to
+// the data set removes what it takes for leftovers.
 func (r *recorder) vanished(err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,7 +158,7 @@ func (r *recorder) vanished(err error) error {
 	return cli.Misuse(r.of.String("checkpoint")+": files of it were removed while they were written", "does another command write to it? let one do so at a time, or give each a data set of its own")
 }
 
-// finish completes all parts, also those without rows, and then the data set.
+// finish completes all parts, even those without rows, and then the data set.
 func (r *recorder) finish() error {
 	for k := range r.parts {
 		if err := r.end(k); err != nil {
@@ -168,8 +168,8 @@ func (r *recorder) finish() error {
 	return r.vanished(r.set.Commit())
 }
 
-// abort takes away the parts that are not complete; those that are stay in the data set. Of
-// a new one without any no folder is left.
+// abort removes the incomplete parts; complete ones stay in the data set. A new data
+// set without any part is removed.
 func (r *recorder) abort() {
 	for k := range r.parts {
 		if out := r.parts[k].out; out != nil {
@@ -179,15 +179,15 @@ func (r *recorder) abort() {
 	r.set.Abandon()
 }
 
-// write writes a stream of events to its end.
-// With --checkpoint the rows go to the data set and on to standard output, if anybody reads
-// there. A stream is sealed at its end only where all of it was written.
+// write writes a stream of events to its end. With --checkpoint, rows go to the data
+// set and on to standard output, if it is read. A stream is sealed only if all of it
+// was written.
 func (r *reader) write(src event.Source) error {
 	if err := r.refuseSteps(src); err != nil {
 		return err
 	}
 	switch {
-	case r.kept && r.ToTerminal(): // where rows that are kept would go as binary
+	case r.kept && r.ToTerminal(): // rows from the checkpoint would be shown as binary
 		return nil
 	case r.IsSet("checkpoint") && !r.kept:
 		rec, err := r.record(src)
@@ -202,13 +202,13 @@ func (r *reader) write(src event.Source) error {
 	return r.out.events(src, r.late)
 }
 
-// passOn writes the rows of rec to standard output for as long as somebody reads
-// them there, and keeps all of them in any case.
+// passOn writes the rows of rec to standard output as long as someone reads them, and
+// saves all of them in any case.
 func (r *reader) passOn(rec *recorder) error {
 	if r.ToTerminal() {
 		return event.Each(rec, func(*event.Batch) error { return nil })
 	}
-	// A reader that goes away must not end this process: a data set is under way.
+	// A reader that goes away must not end this process while it writes a data set.
 	signal.Ignore(syscall.SIGPIPE)
 	err := r.out.events(rec, r.late)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {

@@ -15,35 +15,35 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
-// roundPlan is which files belong to which round.
+// roundPlan says which files belong to which round.
 type roundPlan struct {
-	rounds []roundFiles // by their numbers
-	named  bool         // the command line speaks of rounds; otherwise there is one
-	stdin  bool         // a profile comes from standard input
-	notes  string       // their file, "" for none
+	rounds []roundFiles // by number
+	named  bool         // the command line names rounds; otherwise there is only one
+	stdin  bool         // a profile is read from standard input
+	notes  string       // file of the notes, "" for none
 }
 
 // roundFiles are the files of one round.
 type roundFiles struct {
 	name     string
 	number   int
-	profiles []string // a rank each
-	bench    []string // a run each, or several
-	said     string   // what hotspots said of the profiles with a trace, as JSON; "" for nothing
-	moved    string   // what diff said of its trace against that of the round before; likewise
+	profiles []string // one per rank
+	bench    []string // one per run, or several runs in one
+	said     string   // hotspots' JSON about the profiles with a trace, "" if there is none
+	moved    string   // diff's JSON about the round's trace against the round before, "" if there is none
 }
 
-// roundName is how rounds are named: round0_baseline, round1_one_loop.
+// roundName matches the names of rounds: round0_baseline, round1_one_loop.
 var roundName = regexp.MustCompile(`^round([0-9]{1,4})(_[A-Za-z0-9][A-Za-z0-9_+-]*)?$`)
 
-// roundFile is how the files of a round in a folder are named.
+// roundFile matches the names of a round's files in a folder.
 var roundFile = regexp.MustCompile(`^(round[0-9]{1,4}(?:_[A-Za-z0-9][A-Za-z0-9_+-]*)?)(?:\.(bench))?((?:\.[A-Za-z0-9_-]+)*)\.(txt|lprof|json|jsonl)$`)
 
 const roundHint = "rounds are named round0_baseline, round1_one_loop: hotspots round0_baseline=a.txt round1_one_loop=b.txt"
 
-// planRounds sorts the arguments and --bench into rounds.
-// An argument with "=" names a round, unless there is a file of that very name. Rounds are in
-// the order of their numbers, whatever that of the arguments; one without is refused.
+// planRounds sorts the arguments and --bench into rounds. An argument with "=" names a
+// round, unless a file has that very name. Rounds are ordered by number, whatever the
+// order of arguments; a name without a number is refused.
 func planRounds(p *Plan) (*roundPlan, error) {
 	plan := &roundPlan{notes: p.String("notes")}
 	plain := roundFiles{name: "profile"}
@@ -86,7 +86,7 @@ func planRounds(p *Plan) (*roundPlan, error) {
 	return plan, plan.finish(p.Call)
 }
 
-// add adds a profile to the round of that name.
+// add adds a profile to the round with a name.
 func (p *roundPlan) add(name, path string) error {
 	r, err := p.round(name)
 	if err == nil {
@@ -95,8 +95,8 @@ func (p *roundPlan) add(name, path string) error {
 	return err
 }
 
-// round returns the round of that name, a new one where there is none.
-// Numbers say the order, so two rounds of one number are a mistake.
+// round returns the round with a name, adding it if it is new. Numbers define the
+// order, so two rounds with one number are an error.
 func (p *roundPlan) round(name string) (*roundFiles, error) {
 	m := roundName.FindStringSubmatch(name)
 	if m == nil {
@@ -118,9 +118,9 @@ func (p *roundPlan) round(name string) (*roundFiles, error) {
 	return &p.rounds[len(p.rounds)-1], nil
 }
 
-// addFolder adds the files of a folder whose names are those of rounds, and its notes.
-// Files of other names are passed over, since such folders hold traces and logs, too; one
-// without a single round is refused. --notes goes before notes that lie there.
+// addFolder adds the files of a folder that are named like rounds, and its notes. Other
+// files are ignored, since such folders also hold traces and logs; a folder without a
+// round is refused. --notes takes precedence over notes in the folder.
 func (p *roundPlan) addFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *roundPlan) addFolder(dir string) error {
 		isBench, isJSON := m[2] != "", m[4] == "json" || m[4] == "jsonl"
 		answer := isJSON && !isBench
 		if answer && m[3] != ".analysis" && m[3] != ".moved" {
-			continue // a trace of the round, or its log
+			continue // a trace or log of the round
 		}
 		r, err := p.round(m[1])
 		if err != nil {
@@ -163,7 +163,7 @@ func (p *roundPlan) addFolder(dir string) error {
 	return nil
 }
 
-// addBenchmarks adds what --bench names. A round may be named by its number alone.
+// addBenchmarks adds the files of --bench. A round may be named by its number alone.
 func (p *roundPlan) addBenchmarks(given []string) error {
 	for _, arg := range given {
 		name, path, ok := strings.Cut(arg, "=")
@@ -181,8 +181,8 @@ func (p *roundPlan) addBenchmarks(given []string) error {
 	return nil
 }
 
-// finish puts the rounds in order and refuses those without a profile, and outputs that
-// are inputs.
+// finish sorts the rounds. It refuses rounds without a profile, and outputs that are
+// inputs.
 func (p *roundPlan) finish(call *cli.Call) error {
 	slices.SortFunc(p.rounds, func(a, b roundFiles) int { return cmp.Compare(a.number, b.number) })
 	for _, r := range p.rounds {
@@ -208,7 +208,7 @@ func (p *roundPlan) finish(call *cli.Call) error {
 	return nil
 }
 
-// profileError says which input is at fault, and what to do about it.
+// profileError returns an error that names the input at fault, with advice.
 func profileError(path string, err error) error {
 	var e *lineprof.Error
 	if !errors.As(err, &e) {

@@ -10,14 +10,14 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// rowWriter writes tables of the same columns as one.
+// rowWriter writes tables with the same columns as one.
 type rowWriter interface {
 	Write(*table.Table) error
 	Close() error
 }
 
-// newRowWriter returns a writer of CSV, of JSON with a row per line, or else of an aligned
-// table. Nothing is sealed before Close, which a failed write must not reach.
+// newRowWriter returns a writer of CSV, of JSON with a row per line, or of an aligned
+// table. Nothing is sealed before Close, which must not be called after a failed Write.
 func newRowWriter(w io.Writer, format string) rowWriter {
 	switch format {
 	case formatCSV:
@@ -28,7 +28,7 @@ func newRowWriter(w io.Writer, format string) rowWriter {
 	return &alignedRows{w: w}
 }
 
-// alignedRows writes tables for people: null is "-", and numbers have six digits.
+// alignedRows writes tables for people: null is "-", and floats have six digits.
 type alignedRows struct {
 	w   io.Writer
 	out *report.Rows
@@ -42,7 +42,7 @@ func (a *alignedRows) Write(t *table.Table) error {
 	return a.out.Write(stringsOf(t))
 }
 
-// Close writes what is left.
+// Close flushes the writer.
 func (a *alignedRows) Close() error {
 	if a.out == nil {
 		return nil
@@ -50,8 +50,8 @@ func (a *alignedRows) Close() error {
 	return a.out.Close()
 }
 
-// documentOf is result rows for a terminal, which may have no room for times in ns, nor
-// for what is true or false.
+// documentOf returns result rows for a terminal. If there is no room, times in ns and
+// booleans are left out first.
 func documentOf(t *table.Table) *report.Document {
 	d, s := report.New(report.Textf("%d rows (%s)", t.Len(), t.Name()))
 	columns := columnsOf(t)
@@ -61,7 +61,7 @@ func documentOf(t *table.Table) *report.Document {
 			columns[i].Minor = 2
 		case t.Columns[i].Type == table.Bool:
 			columns[i].Minor = 1
-		case columns[i].Title == "metric": // which are named here, not in traces
+		case columns[i].Title == "metric": // our own names, not names from traces
 			columns[i].Kind = report.Words
 		}
 	}
@@ -76,7 +76,7 @@ func documentOf(t *table.Table) *report.Document {
 	return d
 }
 
-// columnsOf are the columns of a table, those that are no text set to the right.
+// columnsOf returns the columns of a table, right-aligned unless they are text.
 func columnsOf(t *table.Table) []report.Column {
 	columns := make([]report.Column, len(t.Columns))
 	for i := range t.Columns {
@@ -89,7 +89,7 @@ func columnsOf(t *table.Table) []report.Column {
 	return columns
 }
 
-// stringsOf are the values of a table as textOf has them, a slice for each row.
+// stringsOf returns the values of a table as textOf formats them, one slice per row.
 func stringsOf(t *table.Table) [][]string {
 	rows, width := make([][]string, t.Len()), len(t.Columns)
 	all := make([]string, len(rows)*width)
@@ -102,7 +102,7 @@ func stringsOf(t *table.Table) [][]string {
 	return rows
 }
 
-// textOf is a value for people: "-" for null, six digits of a float.
+// textOf formats a value for people: "-" for null, six digits for a float.
 func textOf(c *table.Column, row int) string {
 	switch v := c.Value(row).(type) {
 	case string:

@@ -11,10 +11,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// sides returns the runs of baseline and target, each as its files; of one run
-// alone the target is nil.
-// An argument is a run; with --baseline given, all arguments are runs of the target. A run of
-// nil files is standard input.
+// sides returns the runs of baseline and target, each as its files. An argument is a
+// run; with --baseline, all arguments are runs of the target. If there is only one run,
+// target is nil. A run with nil files is standard input.
 func (p *Plan) sides(kept *baselines) (baseline, target [][]string, err error) {
 	a, b := p.Strings("baseline"), p.Strings("target")
 	if len(a)+len(b) == 0 {
@@ -52,7 +51,7 @@ func (p *Plan) sides(kept *baselines) (baseline, target [][]string, err error) {
 	return baseline, target, err
 }
 
-// checkRuns refuses files that cannot be read, before the first of them is.
+// checkRuns refuses files that cannot be read, before any is read.
 func checkRuns(runs ...[]string) error {
 	for _, files := range runs {
 		if fromStdin(files) {
@@ -65,7 +64,7 @@ func checkRuns(runs ...[]string) error {
 	return nil
 }
 
-// runsOf returns the files of each of some runs.
+// runsOf returns the files of each run.
 func runsOf(args []string) (runs [][]string, err error) {
 	for _, arg := range args {
 		files, err := filesOf(arg)
@@ -77,8 +76,8 @@ func runsOf(args []string) (runs [][]string, err error) {
 	return runs, checkRepeats(runs)
 }
 
-// checkRepeats refuses a file that is in several runs of a side: what differs
-// from start to start would seem to be nothing.
+// checkRepeats refuses a file that is in several runs of a side: there would seem to be
+// no variation from start to start.
 func checkRepeats(runs [][]string) error {
 	for k, run := range runs {
 		for _, file := range run {
@@ -92,7 +91,7 @@ func checkRepeats(runs [][]string) error {
 	return nil
 }
 
-// onBoth are the files that are on both sides.
+// onBoth returns the files that are on both sides.
 func onBoth(baseline, target [][]string) (files []string) {
 	for _, file := range slices.Concat(target...) {
 		if slices.ContainsFunc(slices.Concat(baseline...), func(other string) bool { return cli.SameFile(file, other) }) {
@@ -102,8 +101,8 @@ func onBoth(baseline, target [][]string) (files []string) {
 	return files
 }
 
-// filesOf returns the files that an argument names: one that is there by this
-// very name, or else a list with commas of names and patterns.
+// filesOf returns the files that an argument names: an existing file with that very
+// name, else a comma-separated list of names and patterns.
 func filesOf(arg string) (files []string, err error) {
 	if _, err := os.Lstat(arg); err == nil || arg == "-" {
 		return []string{arg}, nil
@@ -122,8 +121,8 @@ func filesOf(arg string) (files []string, err error) {
 	return files, nil
 }
 
-// sameSource refuses runs that different profilers recorded: each slows the host
-// down in its own way, and names ranges and calls after its own habits.
+// sameSource refuses runs that different profilers recorded: each slows the host down
+// in its own way, and has its own names for ranges and calls.
 func sameSource(baseline, target []*source.Input) error {
 	sources := func(inputs []*source.Input) (all []string) {
 		for _, in := range inputs {

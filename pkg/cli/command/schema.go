@@ -22,9 +22,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// contract is a JSON that programs read: its name with its version, within which keys are added
-// and never renamed or removed, and the Go type that it is the JSON of, from which its JSON Schema
-// is derived.
+// contract is a JSON format for programs: its name with a version, within which keys
+// may be added but never renamed or removed, and the Go type that is encoded, from
+// which its JSON Schema is derived.
 type contract struct {
 	name string
 	of   reflect.Type
@@ -44,10 +44,10 @@ var (
 	contracts = []contract{verdictJSON, diffJSON, gapsJSON, whatifJSON, hotspotsJSON, typesJSON, doctorJSON, outliersJSON, briefJSON}
 )
 
-// document is a value of the type of a contract, or a pointer to one.
+// document is a value, or a pointer to one, whose type has a contract.
 type document struct{ value any }
 
-// MarshalJSON has the name of the contract before the keys of the value.
+// MarshalJSON puts the name of the contract before the keys of the value.
 func (d document) MarshalJSON() ([]byte, error) {
 	of := reflect.TypeOf(d.value)
 	if of.Kind() == reflect.Pointer {
@@ -67,7 +67,7 @@ func (d document) MarshalJSON() ([]byte, error) {
 // schemaFlag is the flag of commands that write JSON.
 var schemaFlag = cli.Flag{Name: "schema", Usage: "read nothing, and print the JSON Schema (2020-12) of what the same flags write as JSON", Default: false}
 
-// ownJSON are the types that write their own JSON, and what it is like.
+// ownJSON returns the schemas of types that encode themselves.
 func ownJSON() map[reflect.Type]*jsonschema.Schema {
 	own := map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[compare.Interval](): schemaOf(reflect.TypeFor[[2]*float64](), nil)}
 	own[reflect.TypeFor[compare.CountRow]()] = schemaOf(reflect.TypeFor[compare.CountJSON](), own)
@@ -82,21 +82,21 @@ func schemaOf(of reflect.Type, own map[reflect.Type]*jsonschema.Schema) *jsonsch
 	return s
 }
 
-// schema is the JSON Schema of a contract.
+// schema returns the JSON Schema of a contract.
 func (c contract) schema() *jsonschema.Schema {
 	s := schemaOf(c.of, ownJSON())
 	addName(s, c.name)
 	return published(c.name, s)
 }
 
-// addName puts the name of a form before the keys of its schema.
+// addName puts the name of a format before the keys of its schema.
 func addName(s *jsonschema.Schema, name string) {
 	s.Properties["schema"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](name), Description: "the name and version of this form"}
 	s.PropertyOrder = append([]string{"schema"}, s.PropertyOrder...)
 	s.Required = append([]string{"schema"}, s.Required...)
 }
 
-// rowSchema is the JSON Schema of a row, which is a line of JSON, of tables like t.
+// rowSchema returns the JSON Schema of a row of tables like t, which is a line of JSON.
 func rowSchema(t *table.Table) *jsonschema.Schema {
 	types := map[table.Type]string{table.Text: "string", table.Int: "integer", table.Float: "number", table.Bool: "boolean"}
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
@@ -109,8 +109,8 @@ func rowSchema(t *table.Table) *jsonschema.Schema {
 	return published(t.Name(), s)
 }
 
-// published is a schema as it is printed: with what it is called and of what draft, open to keys
-// that a later program adds, and with objects that it has twice in one place.
+// published returns a schema as it is printed: with a title and its draft, open to keys
+// that later programs add, and with repeated objects as definitions.
 func published(name string, s *jsonschema.Schema) *jsonschema.Schema {
 	seen := map[string]int{}
 	finish(s, seen)
@@ -120,7 +120,7 @@ func published(name string, s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// finish opens objects to further keys, and counts how often each object comes.
+// finish opens objects to further keys, and counts the occurrences of each object.
 func finish(s *jsonschema.Schema, seen map[string]int) {
 	if s == nil {
 		return
@@ -137,21 +137,21 @@ func finish(s *jsonschema.Schema, seen map[string]int) {
 	seen[text(s)]++
 }
 
-// shared are the objects that a schema has more than once, by what they are called.
+// shared holds the objects that occur in a schema more than once, by name.
 type shared struct {
 	seen  map[string]int
-	names map[string]string // by an object's text
+	names map[string]string // by the JSON of the object
 	defs  map[string]*jsonschema.Schema
 }
 
-// within puts references in place of such objects below s.
+// within replaces such objects below s by references.
 func (d *shared) within(s *jsonschema.Schema) {
 	for _, key := range s.PropertyOrder {
 		s.Properties[key] = d.place(key, s.Properties[key])
 	}
 }
 
-// place is what stands for a schema that comes under a key.
+// place returns the replacement of a schema under a key.
 func (d *shared) place(key string, s *jsonschema.Schema) *jsonschema.Schema {
 	switch {
 	case s.Items != nil:
@@ -179,7 +179,7 @@ func (d *shared) place(key string, s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/$defs/" + key}
 }
 
-// text is a schema as JSON.
+// text returns a schema as JSON.
 func text(s *jsonschema.Schema) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -216,13 +216,13 @@ func writeSchema(c *cli.Call, command string) error {
 	})
 }
 
-// eventRow is a table of events without rows.
+// eventRow returns an empty table of events.
 func eventRow(*cli.Call) (*table.Table, error) {
 	const all = event.BaseCols | event.StepCols | event.PhaseCols | event.HostCols | event.StackCols
 	return table.FromEvents(&event.Header{Columns: all}, &event.Batch{}), nil
 }
 
-// metricRow is one of metrics, or with --runs of runs.
+// metricRow returns an empty table of metrics; with --runs, of runs.
 func metricRow(c *cli.Call) (*table.Table, error) {
 	if c.Bool("runs") {
 		return metric.New(), nil
@@ -230,7 +230,8 @@ func metricRow(c *cli.Call) (*table.Table, error) {
 	return new(metric.Result).Table(), nil
 }
 
-// diffRow is one of differences, or with --archive of the runs that differ.
+// diffRow returns an empty table of differences; with --archive, of the runs that
+// differ.
 func diffRow(c *cli.Call) (*table.Table, error) {
 	if c.IsSet("archive") {
 		return new(metric.Outliers).Table(), nil
@@ -238,7 +239,7 @@ func diffRow(c *cli.Call) (*table.Table, error) {
 	return new(compare.Comparison).Table(), nil
 }
 
-// gapRow is one of the report that --report names.
+// gapRow returns an empty table of the report that --report names.
 func gapRow(c *cli.Call) (*table.Table, error) {
 	part := c.String("report")
 	if !slices.Contains(gap.Reports, part) {

@@ -18,8 +18,8 @@ import (
 // choosingRows is the heading of the flags that choose rows.
 const choosingRows = "Choosing rows"
 
-// selectFlags are the flags that choose rows of the input. A checkpoint reads
-// little more than what they choose.
+// selectFlags choose rows of the input. Of a checkpoint, little more than the chosen
+// rows is read.
 var selectFlags = append(slices.Clone(choiceFlags), cli.Flag{
 	Name: "separate", Usage: "accept exports that do not overlap in time, or hold processes that look the same", Default: false, Group: choosingRows,
 }, memoryFlag)
@@ -32,9 +32,8 @@ var choiceFlags = []cli.Flag{
 	{Name: "kind", List: true, Values: event.Kinds[:], Usage: "keep only rows of `KINDS`, such as kernel,api; isolate and phase still read the others, but analyses need nearly all kinds", Group: choosingRows},
 }
 
-// selection is what the flags choose.
-// Nothing of it depends on the input: ranks and steps that the input lacks are found out when
-// it is read.
+// selection returns what the flags choose. It does not depend on the input: missing
+// ranks and steps are found when that is read.
 func (p *Plan) selection() (s checkpoint.Selection, err error) {
 	for _, text := range list(p.String("rank")) {
 		rank, err := strconv.ParseInt(text, 10, 32)
@@ -66,11 +65,11 @@ func (p *Plan) selection() (s checkpoint.Selection, err error) {
 	return s, p.checkRange(&s)
 }
 
-// analyses reports whether the command looks at all rows, rather than pass them on.
+// analyses reports whether the command analyses all rows rather than pass them on.
 func (p *Plan) analyses() bool { return !p.Has("checkpoint") }
 
-// checkKinds refuses rows of which kinds were left out that an analysis cannot do
-// without: it would take them for none. kept are the others.
+// checkKinds refuses rows from which kinds were left out that an analysis needs: it
+// would conclude that there were none. kept are the other kinds.
 func (p *Plan) checkKinds(kept []string, what, advice string) error {
 	var missing []string
 	for code, name := range event.Kinds {
@@ -84,7 +83,7 @@ func (p *Plan) checkKinds(kept []string, what, advice string) error {
 	return cli.Misuse(what+" leaves out rows that "+p.Name+" needs: "+strings.Join(missing, ", "), advice)
 }
 
-// checkRange checks that the range makes sense, and with the window asked for.
+// checkRange checks that the range is valid, and that it fits the requested window.
 func (p *Plan) checkRange(s *checkpoint.Selection) error {
 	r := cmp.Or(s.Time, s.Steps)
 	switch {
@@ -98,7 +97,7 @@ func (p *Plan) checkRange(s *checkpoint.Selection) error {
 	return nil
 }
 
-// list splits a value at its commas; of an empty one there is nothing.
+// list splits a value at its commas; "" gives nil.
 func list(text string) []string {
 	if text == "" {
 		return nil
@@ -106,9 +105,8 @@ func list(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// setRange sets one end of the range of steps or times.
-// An end that is not given stays at the limit of int64. Steps and times may not be mixed,
-// which checkRange finds.
+// setRange sets one end of the range of steps or times. An end that is not given stays
+// at the limit of int64. checkRange finds a mix of steps and times.
 func setRange(s *checkpoint.Selection, name, text string) error {
 	end, isStep := int64(0), true
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -137,17 +135,17 @@ func setRange(s *checkpoint.Selection, name, text string) error {
 	return nil
 }
 
-// isRange reports whether a selection is a range of steps or times.
+// isRange reports whether a selection has a range of steps or times.
 func isRange(s *checkpoint.Selection) bool { return s.Time != nil || s.Steps != nil }
 
-// notEmpty are rows that were chosen, and an error at their end where there are none: an
-// answer of nothing would pass for one of the trace.
+// notEmpty are the chosen rows, with an error at their end if there are none: an empty
+// answer would pass for one about the trace.
 type notEmpty struct {
 	event.Source
 	some bool // there were rows
 }
 
-// Next is event.Source's.
+// Next implements event.Source.
 func (s *notEmpty) Next() (*event.Batch, error) {
 	b, err := s.Source.Next()
 	if err == io.EOF && !s.some {

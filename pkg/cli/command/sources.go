@@ -5,10 +5,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// sourceMapFlag adds to the table of ranges and functions.
+// sourceMapFlag extends the table of ranges and functions.
 var sourceMapFlag = cli.Flag{Name: "source-map", Usage: "add ranges and functions from the JSON `FILE` to the known ones", File: cli.Reads}
 
-// sourcesOf is the table of ranges and functions, with that of --source-map.
+// sourcesOf returns the table of ranges and functions, extended by --source-map.
 func sourcesOf(p *Plan) (*findings.Sources, error) {
 	known := findings.DefaultSources()
 	path := p.String("source-map")

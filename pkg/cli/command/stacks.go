@@ -16,24 +16,24 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// pythonFrame is how PyTorch's profiler names a function of Python.
+// pythonFrame matches PyTorch's name for a Python function.
 var pythonFrame = regexp.MustCompile(`^(.+\.py)\((\d+)\): (.+)$`)
 
-// address is which of many equal objects a function is of.
+// address matches the address of the object that a function belongs to.
 var address = regexp.MustCompile(` at 0x[0-9a-f]+`)
 
-// speedscopeFrame is a function in a file of speedscope.
+// speedscopeFrame is a function in a speedscope file.
 type speedscopeFrame struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 }
 
-// stacks are the time that functions of Python took of themselves, by what called them.
+// stacks holds the own time of Python functions, by call stack.
 type stacks struct {
 	frames []speedscopeFrame
-	code   map[string]int // of frames, by their names in the trace
-	at     map[string]int // of samples, by their stacks
+	code   map[string]int // frame indexes, by name in the trace
+	at     map[string]int // sample indexes, by stack
 	sample [][]int
 	weight []int64
 	open   map[int64][]openFrame // by thread
@@ -44,7 +44,8 @@ type openFrame struct {
 	end, inner int64 // ns
 }
 
-// add opens a function, after those of its thread that end before it begins are closed.
+// add opens a function after closing those of its thread that end before it starts.
+// Times are ns.
 func (s *stacks) add(thread int64, name string, start, end int64) {
 	s.close(thread, start)
 	name = address.ReplaceAllString(name, "")
@@ -65,8 +66,8 @@ func (s *stacks) add(thread int64, name string, start, end int64) {
 	s.open[thread] = append(s.open[thread], openFrame{code, end, start - end})
 }
 
-// close ends the functions of a thread that end by then: inner is less their length so far, so
-// that what is left below 0 is their own time.
+// close closes the functions of a thread that end by until. inner is the time of the
+// functions that one called less its own length; the negative of that is its own time.
 func (s *stacks) close(thread, until int64) {
 	all := s.open[thread]
 	for n := len(all); n > 0 && all[n-1].end <= until; n-- {
@@ -86,7 +87,7 @@ func (s *stacks) close(thread, until int64) {
 	s.open[thread] = all
 }
 
-// speedscope is the stacks as a file of speedscope.
+// speedscope returns the stacks as a speedscope file.
 func (s *stacks) speedscope() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": map[string]any{"frames": s.frames},
@@ -94,8 +95,8 @@ func (s *stacks) speedscope() ([]byte, error) {
 	})
 }
 
-// pythonStacks is the profile that a trace of PyTorch's profiler has, recorded with_stack: the
-// functions of Python, without lines. It is nil where the file is no such trace.
+// pythonStacks returns the profile of Python functions, without lines, in a trace that
+// PyTorch's profiler recorded with_stack. It is nil if the file is no such trace.
 func (p *profiling) pythonStacks(path string) (*lineprof.Profile, error) {
 	if f := source.Recognise(path); f == nil || f.Reports != "PyTorch profiler" {
 		return nil, nil

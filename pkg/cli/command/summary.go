@@ -9,7 +9,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// summary counts the rows of a stream, for a person who has not said how to have them.
+// summary counts the rows of a stream, for a terminal without --format.
 type summary struct {
 	kinds map[event.Kind]int64
 	ranks map[int32]*rankSummary
@@ -20,14 +20,14 @@ type summary struct {
 type rankSummary struct {
 	rows   int64
 	steps  int64
-	phases map[event.Phase]int64 // of steps
-	window float64               // length of the benchmark window in us, 0 where none is known
+	phases map[event.Phase]int64 // number of steps
+	window float64               // length of the benchmark window in us, 0 if unknown
 }
 
-// noRank stands for rows of processes without GPU work.
+// noRank stands for processes without GPU work.
 const noRank = -1
 
-// summarize reads a stream to its end and says what is in it.
+// summarize reads a stream to its end and returns a summary.
 func summarize(src event.Source) (*report.Document, error) {
 	s := &summary{kinds: map[event.Kind]int64{}, ranks: map[int32]*rankSummary{}}
 	if err := event.Each(src, s.add); err != nil {
@@ -36,7 +36,8 @@ func summarize(src event.Source) (*report.Document, error) {
 	return s.document(src.Header()), nil
 }
 
-// add counts the rows of a batch, a stretch of one rank at a time; it keeps nothing of it.
+// add counts the rows of a batch, one stretch of a rank at a time. It does not retain
+// the batch.
 func (s *summary) add(b *event.Batch) error {
 	s.rows += int64(b.Len)
 	phased := b.Columns.Has(event.ColPhase)
@@ -69,7 +70,7 @@ func (s *summary) add(b *event.Batch) error {
 	return nil
 }
 
-// document is the summary for people.
+// document returns the summary for people.
 func (s *summary) document(h *event.Header) *report.Document {
 	d, first := report.New(report.Textf("%d events of %d ranks", s.rows, h.NumRanks()))
 	first.Say("This is a summary. For the rows: %s (or json, table), %s, or a pipe into the next filter.",
@@ -92,7 +93,7 @@ func (s *summary) document(h *event.Header) *report.Document {
 	return d
 }
 
-// cells are the rank's row.
+// cells returns the row of a rank.
 func (r *rankSummary) cells(id int32) []report.Cell {
 	name := fmt.Sprint(id)
 	if id == noRank {

@@ -12,8 +12,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// aiming finds what to begin with in a run that is measured: what gaps says of it. Rows that
-// cannot be read again are watched meanwhile, files are read again where it is asked for.
+// aiming finds the first target of a measured run by running gaps. Input that cannot be
+// read again is watched while it is measured; files are read again if wanted.
 type aiming struct {
 	*Plan
 	in    reading
@@ -21,7 +21,7 @@ type aiming struct {
 	watch *gap.Watch
 }
 
-// aimed has a measurement say what to begin with.
+// aimed makes a measurement find the first target.
 func (m *measurement) aimed() {
 	known := findings.DefaultSources()
 	m.aim = &aiming{Plan: m.Plan, in: m.reading(m.in.files), opt: gap.Options{
@@ -35,21 +35,22 @@ func (m *measurement) aimed() {
 	}
 }
 
-// watched returns a source of the same rows, which are watched where they cannot be read again.
+// watched returns a source of the same rows, which are watched if they cannot be read
+// again.
 func (a *aiming) watched(src event.Source) event.Source {
 	if a == nil || !readOnce(a.in.files) {
 		return src
 	}
-	if a.watch != nil { // the input turned out to be without steps, and is read again
+	if a.watch != nil { // the input turned out to have no steps and is read again
 		a.watch.Close()
 	}
 	a.watch = gap.NewWatch(src.Header(), a.opt)
 	return event.Tee(src, a.watch.Add)
 }
 
-// point notes what to begin with where the host holds the GPUs back by the default limits, or, of a
-// recording without a rank, that a limit on CPU time stopped its threads, and
-// reports whether it did. Where gaps has no answer, it says why when it is asked.
+// point sets the first target if the host holds the GPUs back by the default limits. In
+// a recording without ranks, it sets that a CPU quota stopped the threads. It reports
+// whether it set anything. If gaps has no answer, gaps itself says why.
 func (m *measurement) point(res *metric.Result) bool {
 	rep, err := m.aim.report(func() bool {
 		if len(res.Ranks) == 0 {
@@ -69,7 +70,8 @@ func (m *measurement) point(res *metric.Result) bool {
 	return true
 }
 
-// report is what gaps says of the run, nil where it is not wanted, or of metric rows.
+// report returns gaps' report on the run. It is nil if that is not wanted, or the input
+// is metric rows.
 func (a *aiming) report(wanted func() bool, inputs []*source.Input) (rep *gap.Report, err error) {
 	if a.watch != nil {
 		rep, err = a.watch.Close()
@@ -85,7 +87,7 @@ func (a *aiming) report(wanted func() bool, inputs []*source.Input) (rep *gap.Re
 		in.Done()
 	}
 	defer func(w io.Writer) { a.Stderr = w }(a.Stderr)
-	a.Stderr = io.Discard // what there is to remark was remarked when they were read first
+	a.Stderr = io.Discard // remarks were made when the rows were first read
 	r := a.read(a.in)
 	err = r.orWhole(func() error {
 		src, err := r.events(source.Phased)

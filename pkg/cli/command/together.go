@@ -2,7 +2,8 @@ package command
 
 import "github.com/hostbound/hostbound/pkg/cli"
 
-// needs are flags that do nothing without another one, and how to give both.
+// needs are flags that have no effect without another one, and advice on how to give
+// both.
 var needs = []struct{ flag, other, advice string }{
 	{"append", "runs", "metrics --runs NAME=FILE --append -o runs.parquet"},
 	{"fail-worse", "history", "--history runs.parquet"},
@@ -12,15 +13,15 @@ var needs = []struct{ flag, other, advice string }{
 	{"replace-baseline", "save-baseline", "name the baseline: --save-baseline NAME"},
 }
 
-// excludes are pairs of flags, or of a flag and a value of --by, of which one leaves the other
-// nothing to do.
+// excludes are pairs of flags, or of a flag and a value of --by, where one makes the
+// other ineffective.
 var excludes = []struct{ flag, other, by string }{
 	{"brief", "report", ""}, {"brief", "per-step", ""}, {"merge", "runs", ""}, {"targets", "types", ""},
 	{"gap", "by", "nvtx"}, {"gap", "by", "graph"}, {"gap", "by", noIsolation},
 	{"segment-gap", "by", noIsolation}, {"marker", "by", noIsolation}, {"strict", "by", noIsolation},
 }
 
-// checkTogether refuses flags that have no effect beside the others, or without another one.
+// checkTogether refuses flags that have no effect with, or without, others.
 func checkTogether(c *cli.Call) error {
 	for _, n := range needs {
 		if c.IsSet(n.flag) && !c.IsSet(n.other) {

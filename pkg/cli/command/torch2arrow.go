@@ -6,7 +6,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli"
 )
 
-// torchFlags say how traces of PyTorch's profiler are read.
+// torchFlags say how to read traces of PyTorch's profiler.
 var torchFlags = []cli.Flag{
 	{Name: "partial", Usage: "read what is left of a truncated trace", Default: false},
 	{Name: "python", Usage: "also turn Python functions into ranges (recorded with_stack)", Default: false},

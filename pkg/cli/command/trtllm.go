@@ -1,7 +1,8 @@
 package command
 
-// trtllmFlags are the flags of the scripts of TensorRT-LLM's own analysis
-// (detect_host_overhead.py, analyze_host_overhead.py), with what does the same here.
+// trtllmFlags are the flags of TensorRT-LLM's analysis scripts
+// (detect_host_overhead.py, analyze_host_overhead.py), each with what does the same
+// here.
 var trtllmFlags = map[string]string{
 	"json-only":          "--format json writes JSON alone",
 	"no-m3":              "it is not needed: metrics that do not apply are null and do not count",

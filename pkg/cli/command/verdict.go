@@ -38,7 +38,7 @@ type deciding struct {
 	history *history
 }
 
-// planVerdict plans to decide. What can be wrong with thresholds and history is said before the
+// planVerdict plans to decide. Errors in thresholds and history are reported before the
 // trace is read, which takes longest.
 func planVerdict(p *Plan) (*deciding, error) {
 	d := &deciding{measurement: planMeasurement(p, p.Files)}
@@ -51,7 +51,7 @@ func planVerdict(p *Plan) (*deciding, error) {
 	return d, err
 }
 
-// report brings the input to metric rows and decides.
+// report measures the input and decides.
 func (d *deciding) report() (*verdict.Report, error) {
 	result, err := d.result()
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *deciding) run() (int, error) {
 		steps := d.closeups.Close()
 		steps.Document(doc.SectionAfter(verdict.StepsSection, stepsInDetail), timeline.Palette(steps))
 	}
-	if !r.LowOnLoad() { // no line of Python is slow for it
+	if !r.LowOnLoad() { // no Python line is to blame
 		goOn(doc, &r.Handoff, "gaps trace.sqlite")
 	}
 	if err := d.out.analysis(r, doc, nil); err != nil {
@@ -96,9 +96,9 @@ func (d *deciding) run() (int, error) {
 	return 0, nil
 }
 
-// thresholdsOf are the defaults, changed by --thresholds and then by --threshold.
-// A threshold that is given twice is an error and not the last one: which of two values a
-// script means is not to be guessed.
+// thresholdsOf returns the default thresholds, changed by --thresholds and then by
+// --threshold. A threshold given twice is an error: which of two values a script means
+// must not be guessed.
 func thresholdsOf(p *Plan) (verdict.Thresholds, error) {
 	t := verdict.Defaults()
 	if path := p.String("thresholds"); path != "" {
@@ -121,8 +121,8 @@ func thresholdsOf(p *Plan) (verdict.Thresholds, error) {
 	return t, t.Check()
 }
 
-// setThreshold carries out one [SCOPE.]METRIC=VALUE.
-// A value is a share from 0 to 1, or a percentage; without a scope it is set in all three.
+// setThreshold applies one [SCOPE.]METRIC=VALUE. A value is a ratio from 0 to 1, or a
+// percentage; without a scope it is set in all three.
 func setThreshold(t *verdict.Thresholds, setting string) error {
 	refused := func(what, advice string) error {
 		return cli.Misuse("--threshold "+setting+": "+what, advice)

@@ -11,17 +11,17 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// journal is what the reader of an answer has to be told: what the reports, the filters
-// before this one and this one itself warn of. All of it is known when the inputs have been
-// read to their ends.
+// journal collects the warnings for the reader of an answer: those of the reports, of
+// earlier filters, and of this command. They are complete when the inputs were read to
+// their ends.
 type journal struct {
 	call   *cli.Call
-	inputs []*source.Input // that were opened
-	own    []string        // of this command itself
+	inputs []*source.Input // inputs that were opened
+	own    []string        // warnings of this command
 }
 
-// Log writes a remark to standard error. One that begins with "warning: " is
-// among the warnings from then on.
+// Log writes a remark to standard error. A remark that begins with "warning: " also
+// becomes a warning.
 func (j *journal) Log(text string) {
 	j.call.Log(text)
 	if w, ok := strings.CutPrefix(text, warningPrefix); ok {
@@ -31,11 +31,11 @@ func (j *journal) Log(text string) {
 
 const warningPrefix = cli.Warning
 
-// Warn writes a warning to standard error and puts it among the warnings.
+// Warn writes a warning to standard error and adds it to the warnings.
 func (j *journal) Warn(text string) { j.Log(warningPrefix + text) }
 
-// ofReports says what is wrong with reports, which is among the warnings from
-// their header, and which of them are parts of one run of a process.
+// ofReports logs the warnings in the reports' header, and which reports are parts of
+// one rank.
 func (j *journal) ofReports(h *event.Header) {
 	for _, w := range h.Warnings() {
 		if len(h.Reports) == 1 {
@@ -56,8 +56,8 @@ func (j *journal) ofReports(h *event.Header) {
 	}
 }
 
-// merged returns the warnings of an analysis, and after them those that it lacks; those of all
-// ranks as one.
+// merged returns the warnings of an analysis followed by those that it lacks, with
+// those that differ only in the rank combined.
 func (j *journal) merged(analysis []string) []string {
 	for _, in := range j.inputs {
 		if in.Events != nil {
@@ -67,7 +67,7 @@ func (j *journal) merged(analysis []string) []string {
 	return report.OneForAllRanks(appendNew(analysis, j.ofFilters()...))
 }
 
-// ofFilters are the warnings that are not of reports.
+// ofFilters returns the warnings that are not of reports.
 func (j *journal) ofFilters() []string {
 	var all []string
 	for _, in := range j.inputs {
@@ -78,14 +78,14 @@ func (j *journal) ofFilters() []string {
 	return appendNew(all, j.own...)
 }
 
-// late are the warnings that a header does not have: they go out at the end of what is
-// written.
+// late returns the warnings that a header lacks. They are written at the end of the
+// output.
 func (j *journal) late(h *event.Header) []string {
 	have := h.Warnings()
 	return slices.DeleteFunc(j.ofFilters(), func(w string) bool { return slices.Contains(have, w) })
 }
 
-// appendNew appends those that the list lacks, in their order.
+// appendNew appends the elements that the list lacks, in order.
 func appendNew(list []string, more ...string) []string {
 	for _, w := range more {
 		if !slices.Contains(list, w) {

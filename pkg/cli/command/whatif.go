@@ -32,10 +32,10 @@ var whatifFlags = []cli.Flag{
 	topFlag,
 }
 
-// changes is the heading of the flags that say what is different.
+// changes is the heading of the flags that define the scenario.
 const changes = "Changes"
 
-// changeFlags say what is different.
+// changeFlags define the scenario.
 var changeFlags = []cli.Flag{
 	{Name: "host", Usage: "multiply all host time by `F`; sleeps, I/O and other waits in the operating system stay as they are", Check: checkChange("host"), Group: changes},
 	{Name: "range", Usage: "multiply host time in ranges named like GLOB, as `GLOB=F`, or lengthen or shorten each by a time, as GLOB=-50us", Default: []string(nil), Check: checkChange("range"), Group: changes},
@@ -50,7 +50,7 @@ var changeFlags = []cli.Flag{
 	{Name: "waits", Usage: "`HOW` launching threads wait for other threads: follow (until the other thread is done) or keep (as long as recorded)", Default: "follow", Values: []string{"follow", "keep"}, Group: changes},
 }
 
-// checkChange refuses what is no change.
+// checkChange returns a check that refuses what is not a change.
 func checkChange(flag string) func(string) error {
 	advice := "'whatif --help' shows how changes are written"
 	if flag == "host" || flag == "gpu" {
@@ -64,7 +64,7 @@ func checkChange(flag string) func(string) error {
 	}
 }
 
-// scenarioOf is what the flags say is different. They were checked.
+// scenarioOf returns the scenario that the flags define. They were checked before.
 func scenarioOf(p *Plan) (s replay.Scenario) {
 	for _, flag := range []string{"host", "gpu", "range", "call", "kernel", "no-wait", "why"} {
 		all := []string{p.String(flag)}
@@ -104,7 +104,7 @@ func planWhatif(p *Plan) (*moving, error) {
 	return m, nil
 }
 
-// run reads the rows, which are kept where they are to be moved.
+// run reads the rows, and keeps them if they are to be moved.
 func (m *moving) run() (int, error) {
 	r := m.read(m.in)
 	src, err := r.events(source.Phased)
@@ -112,7 +112,7 @@ func (m *moving) run() (int, error) {
 		return 0, err
 	}
 	if how := src.Header().Isolation; how != nil && how.Method == step.None && !how.LeftOut {
-		return 0, replay.ErrNoSteps // isolate, in this pipe, found none, and said why
+		return 0, replay.ErrNoSteps // isolate, earlier in this pipe, found none and said why
 	}
 	store := spill.NewStore(m.memory.budget / 8)
 	m.Cleanup(func() { store.Close() })
@@ -146,11 +146,12 @@ func (m *moving) run() (int, error) {
 	return 0, m.move(r, t, again, src.Header().Isolation == nil)
 }
 
-// rereads returns the rows of an input once more, from the first on.
+// rereads returns the rows of an input again, from the first one.
 type rereads func() (event.Source, error)
 
-// twice returns the rows of src, and what returns them once more when all were read: files that
-// hold them as they are are read again, of other input a temporary file keeps them.
+// twice returns the rows of src, and a function that returns them again after all were
+// read. Files that contain them as they are are read again; other input is kept in a
+// temporary file.
 func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, error) {
 	in := r.inputs[len(r.inputs)-1]
 	if !readOnce(m.in.files) && !in.Fresh && source.StageOf(in.Events.Header()) == source.Phased {
@@ -170,8 +171,8 @@ func (m *moving) twice(r *reader, src event.Source) (event.Source, rereads, erro
 	return event.Tee(src, kept.out.Write), kept.read, nil
 }
 
-// move writes the rows where they would have been, whole: of a trace without steps, as of
-// --by none, here or before.
+// move writes the rows where they would have been. whole: the trace has no steps,
+// because of --by none here or earlier.
 func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) error {
 	if len(m.scenario.Changes) > 0 {
 		p, err := t.Each([]replay.Scenario{m.scenario}, false)
@@ -199,7 +200,7 @@ func (m *moving) move(r *reader, t *replay.Trace, again rereads, whole bool) err
 	return r.write(moved)
 }
 
-// table says what would help: with the findings, where looking for them fits into memory.
+// table reports what would help, with findings if looking for them fits into memory.
 func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *replay.Trace, error) {
 	rows := int64(0)
 	for kind := range event.Kinds {
@@ -220,7 +221,7 @@ func (m *moving) table(src event.Source, store *spill.Store) (*replay.Report, *r
 	return p, t, nil
 }
 
-// tell writes the report; a page shows a step as it is and as it would be.
+// tell writes the report. A page shows a step as it is and as it would be.
 func (m *moving) tell(r *reader, p *replay.Report, t *replay.Trace, again rereads) error {
 	p.Warnings = r.merged(p.Warnings)
 	m.out.tell(p.Warnings)
@@ -233,8 +234,8 @@ func (m *moving) tell(r *reader, p *replay.Report, t *replay.Trace, again reread
 	return m.out.analysis(p, d, nil)
 }
 
-// showStep adds one step to a page, as it is and as it would be with the changes, or else with
-// what brings most.
+// showStep adds a step to a page, as it is and as it would be with the changes, or else
+// with the change that gains most.
 func (m *moving) showStep(p *replay.Report, t *replay.Trace, again rereads, d *report.Document) error {
 	rank, number, scenario := p.Shown()
 	if text := m.String("step"); text != "" {
@@ -269,7 +270,7 @@ func (m *moving) showStep(p *replay.Report, t *replay.Trace, again rereads, d *r
 	return nil
 }
 
-// watchStep keeps one step of a source.
+// watchStep collects one step of a source.
 func watchStep(src event.Source, number int64) (*timeline.Timeline, error) {
 	c := timeline.New(src.Header(), timeline.Options{Numbers: []int64{number}})
 	if err := event.Each(src, c.Add); err != nil {
@@ -285,7 +286,7 @@ type spool struct {
 	out  *arrow.Writer
 }
 
-// newSpool makes a spool, which is gone when the command ends.
+// newSpool returns a spool that is removed when the command ends.
 func (p *Plan) newSpool(h *event.Header) (*spool, error) {
 	file, err := os.CreateTemp("", "hostbound-")
 	if err != nil {
@@ -298,7 +299,7 @@ func (p *Plan) newSpool(h *event.Header) (*spool, error) {
 	return s, nil
 }
 
-// read returns the rows that were kept, all of which have been, from the first on.
+// read returns the rows from the first one. All of them must have been written.
 func (s *spool) read() (event.Source, error) {
 	if s.out != nil {
 		if err := s.out.Close(); err != nil {
