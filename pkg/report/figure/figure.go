@@ -44,38 +44,39 @@ import (
 	"strconv"
 )
 
-// Plot is what can be drawn: *Intervals, *Bars, *Steps, *Flame or *Timeline.
+// Plot is something that can be drawn: *Intervals, *Bars, *Steps, *Flame, *Timeline or
+// *Lines.
 type Plot interface {
-	// legend names the colours, nil where they say nothing.
+	// legend names the colours, nil if they mean nothing.
 	legend() []Series
-	// height is that of the drawing in pixels.
+	// height returns the height of the drawing in pixels.
 	height() float64
 	draw(*canvas)
-	// class is what the style and the script of the page know the plot by.
+	// class returns the name by which the page's style and script refer to the plot.
 	class() string
 }
 
-// Color is a number of the palette: 1 to Colors are for what has a name, and differ for
-// those who are colour-blind, too.
+// Color is a colour of the palette. Colours 1 to Colors are for named things and can be
+// distinguished by colour-blind readers.
 type Color int8
 
-// Colors that mean the same everywhere.
+// Colors with a fixed meaning.
 const (
-	Other  Color = 0                 // what has no colour of its own
-	Colors Color = 8                 // the last one of the palette
+	Other  Color = 0                 // anything without a colour of its own
+	Colors Color = 8                 // the last colour of the palette
 	Busy   Color = Colors + iota - 1 // work of a GPU
-	Good                             // less of what is bad
+	Good                             // less of something bad
 	Bad                              // more of it, or over a limit
-	Ink                              // as text
+	Ink                              // the colour of text
 )
 
-// class is the name of a colour in the page's style.
+// class returns the name of a colour in the page's style.
 func (c Color) class() string { return "k" + strconv.Itoa(int(c)) }
 
-// Palette hands out colours to names, in the order in which they ask.
+// Palette assigns colours to names, in order of request.
 type Palette map[string]Color
 
-// Color returns the colour of a name, Other when there are no more.
+// Color returns the colour of a name, Other if none are left.
 func (p Palette) Color(name string) Color {
 	c, ok := p[name]
 	if !ok && len(p) < int(Colors) {
@@ -87,16 +88,16 @@ func (p Palette) Color(name string) Color {
 
 // Series is a name with a colour.
 type Series struct {
-	Name  string // hostile where it comes from a trace
+	Name  string // hostile if it comes from a trace
 	Color Color  // of its marks
 }
 
-// maxLabel is how many characters of a name a label has: more have no room on a
+// maxLabel is the most characters of a name in a label: more would not fit on a
 // telephone.
 const maxLabel = 42
 
-// Draw returns a plot with its legend, as HTML. id is a name that no other plot of the
-// page has, title and alt say what it shows.
+// Draw returns a plot with its legend as HTML. id must be unique on the page; title and
+// alt say what the plot shows.
 func Draw(p Plot, id, title, alt string) []byte {
 	w := &Writer{}
 	c := &canvas{Writer: w}
@@ -111,7 +112,7 @@ func Draw(p Plot, id, title, alt string) []byte {
 	return w.Bytes()
 }
 
-// canvas is what plots draw on.
+// canvas is what plots are drawn on.
 type canvas struct{ *Writer }
 
 func (c *canvas) drawLegend(all []Series) {
@@ -130,8 +131,8 @@ func (c *canvas) drawLegend(all []Series) {
 	c.Close()
 }
 
-// rect draws a bar from x to x+width, shares of the width of the plot; title is what is
-// shown where it is pointed at, "" for nothing.
+// rect draws a bar from x to x+width, both shares of the plot's width. title is its
+// tooltip, "" for none.
 func (c *canvas) rect(class string, x, y, width, height float64, title string) {
 	attrs := []string{"class", class, "x", Share(x), "y", Num(y), "width", Share(max(width, 0)), "height", Num(height)}
 	if title == "" {
@@ -143,12 +144,12 @@ func (c *canvas) rect(class string, x, y, width, height float64, title string) {
 	c.Close()
 }
 
-// line draws a line between two points, of which x is a share.
+// line draws a line between two points; x is a share.
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	c.Empty("line", "class", class, "x1", Share(x1), "y1", Num(y1), "x2", Share(x2), "y2", Num(y2))
 }
 
-// Anchors of text.
+// Text anchors.
 const (
 	atStart  = ""
 	atMiddle = "middle"
@@ -164,7 +165,7 @@ func (c *canvas) text(class, anchor string, x, y float64, s string) {
 	c.Leaf("text", short(s, maxFull), "class", class, attr, anchor, "x", Share(x), "y", Num(y))
 }
 
-// name writes a label that is a name at the left edge, short, and in full where it is pointed at.
+// name writes a name at the left edge: short, with the full name as a tooltip.
 func (c *canvas) name(y float64, s string) {
 	label := short(s, maxLabel)
 	c.Open("text", "class", "name", "x", Share(0), "y", Num(y))
@@ -175,10 +176,10 @@ func (c *canvas) name(y float64, s string) {
 	c.Close()
 }
 
-// maxFull is how many characters a name has where it is shown in full.
+// maxFull is the most characters of a name shown in full.
 const maxFull = 300
 
-// short takes the middle out of a long name, whose ends say most.
+// short cuts the middle of a long name, whose ends say most.
 func short(s string, to int) string {
 	r := []rune(s)
 	if len(r) <= to {
@@ -188,15 +189,15 @@ func short(s string, to int) string {
 	return string(r[:to-1-tail]) + "…" + string(r[len(r)-tail:])
 }
 
-// axis is a scale from values to shares of the width or height.
+// axis maps values to shares of the width or height.
 type axis struct {
 	unit      Unit
 	low, high float64
-	step      float64 // from tick to tick
+	step      float64 // distance between ticks
 	ticks     []float64
 }
 
-// newAxis returns an axis that holds values from low to high, with about n ticks.
+// newAxis returns an axis from low to high with about n ticks.
 func newAxis(u Unit, low, high float64, n int) axis {
 	if !(high > low) {
 		high = low + 1
@@ -204,12 +205,13 @@ func newAxis(u Unit, low, high float64, n int) axis {
 	step := nice((high - low) / float64(n))
 	a := axis{unit: u, low: low, high: high, step: step}
 	for x := math.Ceil(low/step-1e-9) * step; x <= high+step*1e-9; x += step {
-		a.ticks = append(a.ticks, math.Round(x/step)*step+0) // no -0
+		a.ticks = append(a.ticks, math.Round(x/step)*step+0) // avoids -0
 	}
 	return a
 }
 
-// nice is the least of 1, 2, 5, 10, … times a power of ten that is not less than x.
+// nice returns the least number of the form 1, 2 or 5 times a power of ten that is not
+// less than x.
 func nice(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, k := range []float64{1, 2, 5} {
@@ -220,8 +222,8 @@ func nice(x float64) float64 {
 	return 10 * power
 }
 
-// label is what a tick says: all those of an axis are in one unit, with as many decimals as
-// it takes to tell them apart.
+// label returns the label of a tick. All labels of an axis have the same unit, and
+// enough decimals to differ.
 func (a *axis) label(x float64) string {
 	by, unit := 1.0, " µs"
 	switch most := max(math.Abs(a.ticks[0]), math.Abs(a.ticks[len(a.ticks)-1])); {
@@ -236,13 +238,13 @@ func (a *axis) label(x float64) string {
 	return strconv.FormatFloat(x/by, 'f', decimals, 64) + unit
 }
 
-// at is where a value lies, from 0 to 1; what lies outside is at the end.
+// at returns the position of a value, from 0 to 1; values outside are at the ends.
 func (a *axis) at(x float64) float64 {
 	return min(max((x-a.low)/(a.high-a.low), 0), 1)
 }
 
-// below draws the ticks of a horizontal axis, with their labels below y, and lines up to
-// the top of the canvas.
+// below draws the ticks of a horizontal axis, with labels below y and lines up to the
+// top of the canvas.
 func (a *axis) below(c *canvas, y float64) {
 	for i, x := range a.ticks {
 		at, anchor := a.at(x), atMiddle
@@ -261,7 +263,7 @@ func (a *axis) below(c *canvas, y float64) {
 	}
 }
 
-// beside draws the ticks of a vertical axis, with their labels to the left of the plot.
+// beside draws the ticks of a vertical axis, with labels left of the plot.
 func (a *axis) beside(c *canvas, y func(float64) float64) {
 	for _, t := range a.ticks {
 		c.line("grid", 0, y(t), 1, y(t))
@@ -269,7 +271,7 @@ func (a *axis) beside(c *canvas, y func(float64) float64) {
 	}
 }
 
-// Unit is what numbers are in.
+// Unit is the unit of numbers.
 type Unit int8
 
 // The units.
@@ -278,7 +280,7 @@ const (
 	Ratio              // shares, shown in percent
 )
 
-// Show shows a number with its unit, with three digits.
+// Show formats a number with its unit, with three digits.
 func (u Unit) Show(x float64) string {
 	switch {
 	case math.IsInf(x, 0) || math.IsNaN(x):
@@ -293,7 +295,7 @@ func (u Unit) Show(x float64) string {
 	return digits(x) + " µs"
 }
 
-// digits shows three digits of a number, and all of those before the point.
+// digits formats a number with three digits, and all digits before the point.
 func digits(x float64) string {
 	decimals := 2
 	switch a := math.Abs(x); {

@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// Flame shows what a whole is made of, and what that is made of in turn, from the top
-// down.
+// Flame shows the parts of a whole, and their parts in turn, from the top down.
 type Flame struct {
 	Unit Unit // of all values
-	Root Node // the whole, of which the others are parts
+	Root Node // the whole
 }
 
-// Node is a part of a whole, with its own parts.
+// Node is a part with its own parts.
 type Node struct {
 	Name  string  // hostile
 	Value float64 // 0 or more
 	Color Color   // of its mark
-	Parts []Node  // which add up to no more than it
+	Parts []Node  // their sum is at most Value
 }
 
-// Part returns the part of a name, which it adds where there is none. It is valid until
-// another one is added.
+// Part returns the part with a name, adding it if it is missing. The pointer is valid
+// until another part is added.
 func (n *Node) Part(name string) *Node {
 	for i := range n.Parts {
 		if n.Parts[i].Name == name {
@@ -33,7 +32,7 @@ func (n *Node) Part(name string) *Node {
 	return &n.Parts[len(n.Parts)-1]
 }
 
-// What of a flame graph is drawn: what is narrower cannot be seen, and is in the table.
+// Limits of drawing a flame graph. What is narrower cannot be seen; the table has it.
 const (
 	minNode   = 0.001 // of the width
 	maxNodes  = 1500
@@ -42,7 +41,7 @@ const (
 	namedFrom = 0.02
 )
 
-// depth is how many rows are drawn of a part of a whole.
+// depth returns how many rows are drawn for a part of a whole.
 func (n *Node) depth(whole float64) int {
 	if !(n.Value >= minNode*whole) {
 		return 0
@@ -67,7 +66,7 @@ func (p *Flame) draw(c *canvas) {
 	c.Close()
 }
 
-// node draws a part at x and what it is made of below it.
+// node draws a part at x, and its own parts below it.
 func (p *Flame) node(c *canvas, n *Node, path []string, x float64, depth int, left *int) {
 	width := n.Value / p.Root.Value
 	if !(width >= minNode) || depth >= maxDepth || *left == 0 {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Lines shows several series of values over the same bins. Its axis holds the values and
+// Lines shows several series of values over the same bins. Its axis fits the values and
 // need not begin at 0.
 type Lines struct {
 	Unit       Unit        // of all values
-	First, End string      // what the first and the last bin are
-	Series     []Series    // whose values these are
-	Values     [][]float64 // of each series, as many as there are bins
+	First, End string      // labels of the first and the last bin
+	Series     []Series    // one per line
+	Values     [][]float64 // by series, one value per bin
 }
 
 const linesHeight = 160
@@ -21,8 +21,8 @@ func (p *Lines) class() string    { return "scaled" }
 func (p *Lines) legend() []Series { return p.Series }
 func (p *Lines) height() float64  { return linesHeight + axisRoom }
 
-// Low is where the axis begins: at 0, or below the least value where that is more than twice
-// as far away as the values are apart.
+// Low returns where the axis begins: at 0, or below the least value if that is greater
+// than twice the range of values.
 func (p *Lines) Low() float64 {
 	low, high := p.ends()
 	if low > 2*(high-low) && high > low {
@@ -31,7 +31,7 @@ func (p *Lines) Low() float64 {
 	return 0
 }
 
-// ends are the least and the largest value.
+// ends returns the least and the greatest value.
 func (p *Lines) ends() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, values := range p.Values {

@@ -8,24 +8,22 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Writer collects HTML and SVG of which every name and attribute is ours and every text may be
-// anybody's: there is no way to put text into a page that is not escaped, other than Raw,
-// which is for the style and the script that are part of the program. Its zero value is ready
-// to use.
+// Writer collects HTML and SVG. Names of elements and attributes are ours; texts may be
+// anyone's. All text is escaped, except by Raw, which is for the program's own style
+// and script. The zero value is ready to use.
 //
-// Elements are closed in the order that they were opened in, and a Writer that is
-// asked for its bytes with elements open panics: a page is well-formed, or a mistake
-// of ours.
+// Elements are closed in reverse order of opening. Bytes panics while elements are
+// open: a page is well-formed, or the program is wrong.
 type Writer struct {
 	out  bytes.Buffer
 	open []string
 }
 
-// escapes holds for text and for attributes in double quotes, in HTML and in XML.
+// escapes works for text and for quoted attributes, in HTML and in XML.
 var escapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
 
-// Open begins an element. Attributes are pairs of a name and a value; one with an
-// empty name is left out.
+// Open begins an element. Attributes are pairs of name and value; a pair with an empty
+// name is left out.
 func (w *Writer) Open(element string, attrs ...string) {
 	w.tag(element, attrs)
 	w.out.WriteByte('>')
@@ -39,14 +37,14 @@ func (w *Writer) Close() {
 	w.open = w.open[:last]
 }
 
-// Empty writes an element without content, in the form that HTML has for void elements
-// and SVG for any.
+// Empty writes an element without content, in the form of HTML's void elements, which
+// SVG allows for any element.
 func (w *Writer) Empty(element string, attrs ...string) {
 	w.tag(element, attrs)
 	w.out.WriteString("/>")
 }
 
-// Leaf writes an element that has only text.
+// Leaf writes an element that contains only text.
 func (w *Writer) Leaf(element, text string, attrs ...string) {
 	w.Open(element, attrs...)
 	w.Text(text)
@@ -67,16 +65,17 @@ func (w *Writer) tag(element string, attrs []string) {
 // Text writes text.
 func (w *Writer) Text(s string) { escapes.WriteString(&w.out, table.Printable(s)) }
 
-// Line ends a line of the source, where it makes no difference to what is shown.
+// Line ends a line of the source, where that does not affect what is shown.
 func (w *Writer) Line() { w.out.WriteByte('\n') }
 
-// Raw writes what is not escaped: constants of the program, and what another Writer made.
+// Raw writes a string unescaped: constants of the program, and the output of another
+// Writer.
 func (w *Writer) Raw(s string) { w.out.WriteString(s) }
 
-// Len is how many bytes there are so far.
+// Len returns the number of bytes so far.
 func (w *Writer) Len() int { return w.out.Len() }
 
-// Bytes returns the page.
+// Bytes returns the page. It panics if elements are open.
 func (w *Writer) Bytes() []byte {
 	if len(w.open) > 0 {
 		panic("BUG: not closed: " + strings.Join(w.open, ", "))
@@ -84,7 +83,7 @@ func (w *Writer) Bytes() []byte {
 	return w.out.Bytes()
 }
 
-// Num is a number as an attribute: two decimals, which is less than a pixel.
+// Num returns a number for an attribute, with two decimals: less than a pixel.
 func Num(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 2, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
@@ -94,7 +93,7 @@ func Num(x float64) string {
 	return s
 }
 
-// Share is a share as an attribute in percent, fine enough to be magnified.
+// Share returns a ratio for an attribute in percent, fine enough to be magnified.
 func Share(x float64) string {
 	s := strconv.FormatFloat(100*x, 'f', 4, 64)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "%"

@@ -4,35 +4,35 @@ import (
 	"math"
 )
 
-// Heights of plots that have a row for each thing, in pixels: a line of text, and what
-// is drawn below it.
+// Sizes in pixels of plots with one row per thing: a line of text, and a drawing below
+// it.
 const (
 	rowHeight = 46
-	rowText   = 16 // the base line of the text
-	rowTop    = 23 // what is drawn begins here
-	rowBar    = 14 // and is that high
+	rowText   = 16 // base line of the text
+	rowTop    = 23 // top of the drawing
+	rowBar    = 14 // its height
 	axisRoom  = 22
 )
 
-// Intervals shows how sure values are, beside limits or beside 0.
+// Intervals shows values with their uncertainty, relative to limits or to 0.
 type Intervals struct {
 	Unit Unit       // of all values
 	Rows []Interval // from the top down
-	// Zero draws a line where nothing changes, which the plot holds in any case.
+	// Zero draws a line at 0, which the plot then always includes.
 	Zero bool
 }
 
 // Interval is a row of Intervals.
 type Interval struct {
-	Label string   // hostile where it comes from a trace
-	Value *float64 // nil: not known, and nothing is drawn
-	// Low and High hold the true value in 95 of 100 cases; nil: not known. An infinite end
-	// reaches to the end of the plot.
+	Label string   // hostile if it comes from a trace
+	Value *float64 // nil if unknown; nothing is drawn then
+	// Low and High are the 95 % interval of the value, nil if unknown. An infinite end
+	// extends to the edge of the plot.
 	Low, High *float64
-	Limit     *float64 // nil for none
+	Limit     *float64 // nil if there is none
 	Below     bool     // values below the limit are over it
-	Text      string   // stands at the end of the label's line
-	More      string   // after it, where there is room
+	Text      string   // at the end of the label's line
+	More      string   // after Text, if there is room
 	Color     Color    // of its marks
 }
 
@@ -40,8 +40,9 @@ func (p *Intervals) class() string    { return "rows" }
 func (p *Intervals) legend() []Series { return nil }
 func (p *Intervals) height() float64  { return rowHeight*float64(len(p.Rows)) + axisRoom }
 
-// axis holds all values, and intervals up to three times the reach of the values: wider
-// ones say nothing but that they are wide. Where all values are 0 it holds the intervals.
+// axis covers all values, and intervals up to three times the range of the values:
+// wider ones only show that they are wide. If all values are 0, it covers the
+// intervals.
 func (p *Intervals) axis() axis {
 	if p.Unit == Ratio && !p.Zero {
 		return newAxis(Ratio, 0, 1, 5)
@@ -113,8 +114,8 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 	}
 }
 
-// label writes the line of a row: its name, and what there is to say at the end, more of
-// it where there is room.
+// label writes the line of a row: its name, and at the end text, followed by more if
+// there is room.
 func (c *canvas) label(y float64, name, text, more string) {
 	c.name(y+rowText, name)
 	c.Open("text", "class", "value", "text-anchor", atEnd, "x", "100%", "y", Num(y+rowText))
@@ -125,17 +126,17 @@ func (c *canvas) label(y float64, name, text, more string) {
 	c.Close()
 }
 
-// Bars shows what several things are made of, one below the other.
+// Bars shows what several things consist of, one below the other.
 type Bars struct {
 	Unit   Unit     // of all values
 	Series []Series // of the parts
 	Rows   []Bar    // from the top down
-	Named  bool     // the colours of the series are in the legend
-	Low    float64  // where the axis begins: what is below it is not drawn
+	Named  bool     // the legend names the colours of the series
+	Low    float64  // start of the axis; nothing below it is drawn
 }
 
-// Zoom begins the axis just before the least end of a bar, where all of them end in the
-// last third of it.
+// Zoom moves the start of the axis just before the least end of a bar, if all bars end
+// in its last third.
 func (p *Bars) Zoom() {
 	_, high := p.ends()
 	low := high
@@ -151,7 +152,7 @@ func (p *Bars) Zoom() {
 	}
 }
 
-// ends are the least and the largest value that a bar reaches.
+// ends returns the least and the greatest value that a bar reaches.
 func (p *Bars) ends() (low, high float64) {
 	for _, r := range p.Rows {
 		at := r.From
@@ -167,12 +168,12 @@ func (p *Bars) ends() (low, high float64) {
 // Bar is a row of Bars.
 type Bar struct {
 	Label string // hostile where it comes from a trace
-	// From is where the bar begins, 0 but for a waterfall, in which a part may be
+	// From is where the bar begins: 0, except in a waterfall, whose parts may be
 	// negative.
 	From  float64
-	Parts []float64 // as many as there are series
-	Text  string    // stands at the end of the label's line
-	More  string    // after it, where there is room
+	Parts []float64 // one per series
+	Text  string    // at the end of the label's line
+	More  string    // after Text, if there is room
 }
 
 func (p *Bars) class() string   { return "rows" }

@@ -17,32 +17,32 @@ import (
 // Stack is idle time in one place, or waits in collectives.
 type Stack struct {
 	Rank   int32  // number of the rank
-	Device *int32 // CUDA device number, nil where the rank has several
+	Device *int32 // CUDA device number, nil if the rank has several
 	Phase  string // of the step, "" outside of steps
 	Cause  string // as package idle names it, or "waits in collectives"
 	Why    string // as package idle names it (hoststate.go), "" for causes on the GPU
-	// Evidence says how it is known which functions the thread was in.
+	// Evidence says how the thread's functions are known: Exact, Sampled or None.
 	Evidence string
-	Path     []string // ranges, the outermost first
-	Leaf     string   // the call or kernel, "" where there is none
-	Called   []string // functions of the host thread below that, the outermost first; nil where they are not known
-	Ns       int64    // weight, more than 0
-	Samples  int64    // of the CPU that it stands for, 0 for none
+	Path     []string // ranges, outermost first
+	Leaf     string   // the call or kernel, "" if there is none
+	Called   []string // functions of the host thread below that, outermost first; nil if unknown
+	Ns       int64    // weight in ns, greater than 0
+	Samples  int64    // number of CPU samples that it stands for, 0 if none
 }
 
-// How it is known which functions a thread was in: they were recorded of the call that it
-// was in, found by samples among which the time is divided evenly, or not at all. What
-// has no functions, as it is on the GPU, is exact.
+// How the functions of a thread are known: recorded with the call that it was in, found
+// by samples among which the time is divided evenly, or not at all. Stacks on the GPU,
+// which have no functions, are exact.
 const (
-	Exact   = "exact"   // recorded of the call, or on the GPU
-	Sampled = "sampled" // by samples, the time divided evenly
-	None    = "none"    // no functions are known
+	Exact   = "exact"   // recorded with the call, or on the GPU
+	Sampled = "sampled" // from samples; the time is divided evenly
+	None    = "none"    // unknown
 )
 
-// outside is the frame of what belongs to no step.
+// outside is the frame of time outside any step.
 const outside = "outside of steps"
 
-// Frames are the frames of a stack, the root first.
+// Frames returns the frames of a stack, root first.
 func (s *Stack) Frames() []string {
 	all := []string{"rank " + strconv.Itoa(int(s.Rank)), cmp.Or(s.Phase, outside), s.Cause}
 	if s.Why != "" {
@@ -62,12 +62,12 @@ func (s *Stack) Frames() []string {
 // Compare orders stacks by their frames.
 func (s *Stack) Compare(o *Stack) int { return slices.Compare(s.Frames(), o.Frames()) }
 
-// clean replaces what would end a frame, and what neither a line nor a terminal can hold.
+// clean replaces what would end a frame, and what no line or terminal can hold.
 func clean(name string) string {
 	return cmp.Or(strings.TrimSpace(table.Printable(strings.ReplaceAll(name, ";", ","))), "?")
 }
 
-// folded is stacks of the same frames.
+// folded is the sum of stacks with the same frames.
 type folded struct {
 	frames []string
 	key    string
@@ -76,7 +76,7 @@ type folded struct {
 	count  int64
 }
 
-// fold makes stacks of the same frames and labels one, in the order of their frames.
+// fold merges stacks with the same frames and labels, sorted by frames.
 func fold(stacks []Stack) []folded {
 	at := map[string]int{}
 	var all []folded
@@ -103,10 +103,10 @@ func fold(stacks []Stack) []folded {
 	return all
 }
 
-// StackExtensions are those of the formats.
+// StackExtensions are the extensions of the formats.
 var StackExtensions = []string{".folded", ".pb.gz", ".speedscope.json"}
 
-// StackWriter returns what writes the format of a file, nil for one of none.
+// StackWriter returns the writer for a file's extension, nil if it is unknown.
 func StackWriter(path string) func(io.Writer, []Stack) error {
 	for i, write := range []func(io.Writer, []Stack) error{writeFolded, writePprof, writeSpeedscope} {
 		if strings.HasSuffix(path, StackExtensions[i]) {
@@ -133,7 +133,7 @@ func writePprof(w io.Writer, stacks []Stack) error {
 	locations := map[string]*profile.Location{}
 	for _, s := range fold(stacks) {
 		sample := &profile.Sample{Value: []int64{s.count, s.ns}, Label: s.first.labels()}
-		for i := len(s.frames) - 1; i >= 0; i-- { // the leaf is the first
+		for i := len(s.frames) - 1; i >= 0; i-- { // leaf first
 			name := s.frames[i]
 			if locations[name] == nil {
 				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name}
@@ -150,7 +150,7 @@ func writePprof(w io.Writer, stacks []Stack) error {
 	return p.Write(w)
 }
 
-// labels are the labels of a sample.
+// labels returns the labels of a sample.
 func (s *Stack) labels() map[string][]string {
 	labels := map[string][]string{"rank": {strconv.Itoa(int(s.Rank))}, "cause": {clean(s.Cause)}}
 	if s.Device != nil {
@@ -164,7 +164,7 @@ func (s *Stack) labels() map[string][]string {
 	return labels
 }
 
-// speedscope is a file of speedscope's.
+// speedscope is a speedscope file.
 type speedscope struct {
 	Schema string `json:"$schema"`
 	Shared struct {
@@ -185,7 +185,7 @@ type speedscopeProfile struct {
 	Unit    string  `json:"unit"`
 	Start   int64   `json:"startValue"`
 	End     int64   `json:"endValue"`
-	Samples [][]int `json:"samples"` // indices of frames, the root first
+	Samples [][]int `json:"samples"` // indexes of frames, root first
 	Weights []int64 `json:"weights"`
 }
 

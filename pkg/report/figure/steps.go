@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Steps shows something over the steps of a run: a stack of parts, and around the whole
-// how far single steps reach. Slices of numbers have one for each bin.
+// Steps shows a value over the steps of a run: a stack of parts, and around their sum
+// the range of single steps. Slices of numbers have one value per bin.
 type Steps struct {
 	Unit   Unit        // of all values
 	X      string      // what a bin is, such as "step"
 	Labels []string    // of the bins
-	Series []Series    // of the parts, the lowest first
-	Parts  [][]float64 // of each series, means
-	// Low, Median and High are of the whole; nil: not shown.
+	Series []Series    // of the parts, lowest first
+	Parts  [][]float64 // means, by series
+	// Low, Median and High are of the sum of the parts; nil if not shown.
 	Low, Median, High []float64
 }
 
 const (
 	stepsHeight = 240
-	maxPointed  = 3 // parts that are named where a bin is pointed at, the largest
+	maxPointed  = 3 // parts named in a bin's tooltip, largest first
 )
 
 func (p *Steps) class() string   { return "scaled" }
@@ -36,7 +36,7 @@ func (p *Steps) legend() []Series {
 	return all
 }
 
-// top is the largest value.
+// top returns the greatest value.
 func (p *Steps) top() (top float64) {
 	for k := range p.Labels {
 		sum := 0.0
@@ -61,7 +61,7 @@ func (p *Steps) draw(c *canvas) {
 		for i := range sums {
 			sums[i] += p.Parts[k][i]
 		}
-		var b strings.Builder // what lies between two rows of values
+		var b strings.Builder // the area between two rows of values
 		stairs(&b, sums, y, false)
 		stairs(&b, before, y, true)
 		c.Empty("path", "class", s.Color.class(), "d", b.String()+"Z")
@@ -78,7 +78,7 @@ func (p *Steps) draw(c *canvas) {
 	p.hits(c)
 }
 
-// hits are what is shown where a bin is pointed at, and the labels of bins.
+// hits writes the tooltips and the labels of bins.
 func (p *Steps) hits(c *canvas) {
 	n := float64(len(p.Labels))
 	for i, label := range p.Labels {
@@ -100,7 +100,7 @@ func (p *Steps) hits(c *canvas) {
 	c.bins(p.X, p.Labels, stepsHeight)
 }
 
-// bins writes the labels of the first, the middle and the last bin.
+// bins writes the labels of the first, middle and last bin.
 func (c *canvas) bins(what string, labels []string, y float64) {
 	last := len(labels) - 1
 	if last < 0 {
@@ -115,7 +115,7 @@ func (c *canvas) bins(what string, labels []string, y float64) {
 	}
 }
 
-// stretched opens a drawing whose unit of width is a bin.
+// stretched opens a drawing in which a bin has width 1.
 func (c *canvas) stretched(bins int, height float64) {
 	c.Open("svg", "x", "0", "y", "0", "width", "100%", "height", Num(height), "viewBox", "0 0 "+strconv.Itoa(bins)+" "+Num(height),
 		"preserveAspectRatio", "none", "aria-hidden", "true")
@@ -128,7 +128,7 @@ func (c *canvas) path(class string, values []float64, y func(float64) float64) {
 	c.Empty("path", "class", class, "d", b.String())
 }
 
-// stairs writes a line that is level in each bin, from the left, or back from the right.
+// stairs writes a line that is level within each bin, from left to right, or back.
 func stairs(b *strings.Builder, values []float64, y func(float64) float64, back bool) {
 	for i := range values {
 		switch k := len(values) - 1 - i; {
@@ -142,5 +142,5 @@ func stairs(b *strings.Builder, values []float64, y func(float64) float64, back 
 	}
 }
 
-// pixel is a coordinate, fine enough for a screen.
+// pixel formats a coordinate, fine enough for a screen.
 func pixel(y float64) string { return strconv.FormatFloat(math.Round(y*10)/10, 'f', -1, 64) }

@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// Timeline shows what happened when, a track for each thing that did one at a time.
+// Timeline shows what happened when, with a track for each thing that did one at a
+// time.
 type Timeline struct {
-	From, To float64  // microseconds, of what is shown
+	From, To float64  // range shown, microseconds
 	Tracks   []Track  // from the top down
-	Arrows   []Arrow  // from a launch to what it launched
-	Named    []Series // the colours that the legend names
-	// Limit is how many spans are drawn one by one, the longest, 0 for maxSpans; the
-	// others are drawn without names.
+	Arrows   []Arrow  // from launches to what they launched
+	Named    []Series // colours that the legend names
+	// Limit is how many of the longest spans are drawn individually, 0 for maxSpans.
+	// The others are drawn without names.
 	Limit int
 }
 
 // Track is what one thing did.
 type Track struct {
-	Name  string // hostile where it comes from a trace
+	Name  string // hostile if it comes from a trace
 	Spans []Span // in any order
-	// Depth is how many rows the track has: spans that are nested are below one another.
+	// Depth is the number of rows of the track: nested spans are below one another.
 	Depth int
-	Thin  bool // spans have no names inside
+	Thin  bool // spans show no names
 }
 
 // Span is something that took time.
@@ -39,10 +40,10 @@ type Span struct {
 // Arrow goes from one track to another.
 type Arrow struct {
 	FromTrack, ToTrack int     // indices of tracks
-	From, To           float64 // microseconds: of its start, and of its end
+	From, To           float64 // start and end, microseconds
 }
 
-// Sizes in pixels, and how many spans have a name.
+// Sizes in pixels, and limits.
 const (
 	trackText  = 18
 	trackRow   = 18
@@ -50,8 +51,8 @@ const (
 	trackAfter = 8
 	maxSpans   = 900
 	maxArrows  = 80
-	minSpan    = 0.0006 // of the width; what is shorter has no name inside
-	smallest   = 1500   // parts of the width that short spans are drawn in
+	minSpan    = 0.0006 // share of the width below which a span shows no name
+	smallest   = 1500   // number of slots across the width in which short spans are drawn
 )
 
 func (t *Track) row() float64 {
@@ -75,8 +76,8 @@ func (p *Timeline) bottom() (y float64) {
 	return y
 }
 
-// quota says which spans are drawn one by one: those that are longer, and as many of those
-// that are as long as there is room for.
+// quota decides which spans are drawn individually: those longer than length, and at
+// most equal spans of exactly that length.
 type quota struct {
 	length float64
 	equal  int
@@ -100,7 +101,7 @@ func (p *Timeline) quota() quota {
 	return q
 }
 
-// holds reports whether a span is drawn by itself. Each is asked for once.
+// holds reports whether a span is drawn individually. It must be called once per span.
 func (q *quota) holds(s *Span) bool {
 	length := s.To - s.From
 	if length == q.length && q.equal > 0 {
@@ -136,7 +137,7 @@ func (p *Timeline) draw(c *canvas) {
 	}
 }
 
-// x is where a time is.
+// x returns the position of a time, from 0 to 1.
 func (p *Timeline) x(t float64) float64 {
 	if !(p.To > p.From) {
 		return 0
@@ -144,8 +145,8 @@ func (p *Timeline) x(t float64) float64 {
 	return min(max((t-p.From)/(p.To-p.From), 0), 1)
 }
 
-// spans draws those of a track: the long ones with their names, the others as one
-// path for each row and colour.
+// spans draws the spans of a track: long ones with their names, the others as one path
+// per row and colour.
 func (p *Timeline) spans(c *canvas, t *Track, top float64, single *quota) {
 	small := map[place][]bool{}
 	var places []place
@@ -175,13 +176,13 @@ func (p *Timeline) spans(c *canvas, t *Track, top float64, single *quota) {
 	}
 }
 
-// place is a row of a track, in a colour.
+// place is a row of a track, in one colour.
 type place struct {
 	depth int
 	color Color
 }
 
-// comb is a path of the parts of the width that are marked.
+// comb returns a path of the marked slots.
 func comb(marked []bool) string {
 	var b strings.Builder
 	for k := 0; k < len(marked); k++ {
