@@ -10,38 +10,38 @@ import (
 )
 
 // Brief is a report for a program that reads little: an agent, a chat, a status line.
-// As JSON it takes at most [BriefLimit] bytes.
+// As JSON it has at most [BriefLimit] bytes.
 type Brief struct {
 	Answer     string      `json:"answer"`      // one sentence
-	Conclusion string      `json:"conclusion"`  // in the words of the report's JSON: YES, host_in_step, …
-	Items      []BriefItem `json:"items"`       // what it rests on, or what to do, the most important first
-	CannotTell []string    `json:"cannot_tell"` // what is missing, and the option that records it
-	Next       *string     `json:"next"`        // the command to run, null where there is none
+	Conclusion string      `json:"conclusion"`  // as in the report's JSON: YES, host_in_step, …
+	Items      []BriefItem `json:"items"`       // evidence, or what to do, most important first
+	CannotTell []string    `json:"cannot_tell"` // what is missing, with the option that records it
+	Next       *string     `json:"next"`        // the command to run next, null if there is none
 }
 
-// BriefItem is one thing that can be ticked off.
+// BriefItem is one item of a brief report.
 type BriefItem struct {
-	ID          string      `json:"id"`           // the same in each run of the same code
-	Claim       string      `json:"claim"`        // what it is, with what to do about it where that is known
-	MagnitudeUs *float64    `json:"magnitude_us"` // per step, null where it has none in time
-	CIUs        *[2]float64 `json:"ci_us"`        // its 95 % interval, null where there is none
-	Evidence    string      `json:"evidence"`     // the figures that it rests on
-	Where       *string     `json:"where"`        // range, call or line, null where there is no place
+	ID          string      `json:"id"`           // the same in every run of the same code
+	Claim       string      `json:"claim"`        // what it is, and what to do about it if known
+	MagnitudeUs *float64    `json:"magnitude_us"` // per step, null if it is not a time
+	CIUs        *[2]float64 `json:"ci_us"`        // 95 % interval of the magnitude, null if there is none
+	Evidence    string      `json:"evidence"`     // the figures behind the claim
+	Where       *string     `json:"where"`        // range, call or line, null if there is none
 }
 
 // Limits of a brief report.
 const (
-	BriefLimit = 2048 // bytes. Source: the promise of --brief, "at most 2 kB"
-	briefItems = 5    // Source: the same
+	BriefLimit = 2048 // bytes. Source: --brief promises "at most 2 kB"
+	briefItems = 5    // Source: --brief promises "up to five items"
 )
 
 var notInID = regexp.MustCompile(`[^a-z0-9_.#]+`)
 
-// maxID is the length of an id above which its end is a hash. Unit: bytes.
+// maxID is the longest id, in bytes; a longer one ends in a hash.
 const maxID = 56
 
-// BriefID makes the id of an item of what it is and where: names alone, no figures, so
-// that it is the same in each run.
+// BriefID returns the id of an item from its kind and place: names without figures, so
+// that it is the same in every run.
 func BriefID(parts ...string) string {
 	id := strings.Trim(notInID.ReplaceAllString(strings.ToLower(strings.Join(parts, ":")), "-"), "-")
 	if len(id) <= maxID {
@@ -52,9 +52,9 @@ func BriefID(parts ...string) string {
 	return fmt.Sprintf("%s-%08x", id[:maxID-9], h.Sum32())
 }
 
-// Fit makes the report small enough, and the claims fit to be read: long names are cut in
-// their middle, then what is missing is left out from the end, then items are. An item that
-// was left out is said to have been.
+// Fit makes the report small enough and its claims readable. It cuts long names in the
+// middle, then drops entries of CannotTell from the end, then items. Dropped items are
+// mentioned.
 func (b *Brief) Fit() *Brief {
 	if b.Items == nil {
 		b.Items = []BriefItem{}

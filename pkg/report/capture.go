@@ -1,29 +1,30 @@
-// Capture says how to record a run so that a question can be answered:
-// command lines for Nsight Systems that work as they stand, but for the command of
-// the engine. scripts/capture.sh does the same for a given engine and nsys.
+// Capture commands say how to record a run so that a question can be answered: command
+// lines for Nsight Systems that work as they are, except for the engine's command.
+// scripts/capture.sh does the same for a given engine and nsys.
 
 package report
 
-// CaptureOptions say what a recording is to hold beside CUDA calls, kernels and NVTX ranges.
+// CaptureOptions say what a recording contains beside CUDA calls, kernels and NVTX
+// ranges.
 type CaptureOptions struct {
-	// GIL records waits for Python's interpreter lock.
+	// GIL records waits for Python's GIL.
 	GIL bool
-	// Host records what threads did while a GPU waited: calls of the operating system,
-	// when they ran, their stacks, and the GIL. It slows the host.
+	// Host records what threads did while a GPU waited: OS library calls, scheduling,
+	// stacks, and the GIL. It slows the host.
 	Host bool
-	// Collections has TensorRT-LLM mark garbage collections. Another engine ignores it.
+	// Collections makes TensorRT-LLM mark garbage collections. Other engines ignore it.
 	Collections bool
-	// Ranges has TensorRT-LLM mark what its API does. Another engine ignores it.
+	// Ranges makes TensorRT-LLM mark its API calls. Other engines ignore it.
 	Ranges bool
-	// WholeGraphs records replays of CUDA graphs as a row each, in place of their
-	// kernels: less overhead, and steps from markers alone.
+	// WholeGraphs records each CUDA graph replay as one row instead of its kernels.
+	// This has less overhead, but steps can only be found by markers.
 	WholeGraphs bool
-	// Iterations has TensorRT-LLM start and stop the recording itself, around the
-	// iterations 100 to 150. Another engine never starts it.
+	// Iterations makes TensorRT-LLM start and stop the recording itself, around
+	// iterations 100 to 150. With another engine it never starts.
 	Iterations bool
 }
 
-// CaptureCommand returns the command line that records this.
+// CaptureCommand returns the command line for a recording with these options.
 func CaptureCommand(opt CaptureOptions) string {
 	before, traces, rest, graphs := "", "cuda,nvtx", "", "node"
 	if opt.Host {
@@ -48,5 +49,5 @@ func CaptureCommand(opt CaptureOptions) string {
 	return before + "nsys profile -t " + traces + rest + " --cuda-graph-trace=" + graphs + " -o trace -f true YOUR-COMMAND"
 }
 
-// Export is the command line that makes what the filters read of the recording.
+// Export is the command line that converts a recording to what the filters read.
 const Export = "nsys export --type sqlite -o trace.sqlite trace.nsys-rep"

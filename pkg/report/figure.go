@@ -9,13 +9,13 @@ import (
 // unit is a unit of time.
 type unit struct {
 	name string
-	us   float64 // its length
+	us   float64 // length in us
 }
 
-// units are those that durations are shown in, the largest first.
+// units are the units of durations, largest first.
 var units = [...]unit{{"s", 1e6}, {"ms", 1e3}, {"µs", 1}}
 
-// Micros shows a duration in a sentence, with three digits.
+// Micros formats a duration in us for a sentence, with three digits.
 func Micros(us float64) string {
 	if !finite(us) {
 		return "?"
@@ -24,10 +24,10 @@ func Micros(us float64) string {
 	return digits(us/u.us) + " " + u.name
 }
 
-// finite reports whether a number is one that can be shown.
+// finite reports whether a number can be shown.
 func finite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
 
-// unitOf returns the largest unit of which a duration has one or more.
+// unitOf returns the largest unit of which a duration, in us, has at least one.
 func unitOf(us float64) unit {
 	for _, u := range units {
 		if math.Abs(us) >= 0.9995*u.us {
@@ -37,13 +37,13 @@ func unitOf(us float64) unit {
 	return units[len(units)-1]
 }
 
-// Percent shows a ratio in a sentence.
+// Percent formats a ratio for a sentence.
 func Percent(ratio float64) string { return fixed(100*ratio, percentDecimals) + " %" }
 
 const percentDecimals = 1
 
-// Change shows by how much of itself something grew: in per cent, and from many times on
-// what became of it, "×4953", as nobody reads "+495262.5 %".
+// Change formats relative growth: as a percentage, or from tenfold on as the new
+// multiple, "×4953", since nobody reads "+495262.5 %".
 func Change(ratio float64) string {
 	if ratio >= 10 && finite(ratio) {
 		return "×" + digits(1+ratio)
@@ -59,7 +59,8 @@ func Signed(shown string) string {
 	return "+" + shown
 }
 
-// Digits shows a number in a sentence: a whole one as it is, another with three digits.
+// Digits formats a number for a sentence: an integer as it is, any other with three
+// digits.
 func Digits(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return fixed(x, 0)
@@ -67,8 +68,8 @@ func Digits(x float64) string {
 	return digits(x)
 }
 
-// digits shows a number with three digits, at most two of them after the point, and
-// all of those before it.
+// digits formats a number with three digits, at most two of them after the point, and
+// all digits before it.
 func digits(x float64) string {
 	switch a := math.Abs(x); {
 	case a == 0:
@@ -81,8 +82,8 @@ func digits(x float64) string {
 	return fixed(x, 2)
 }
 
-// fixed shows a number with that many decimals. What is not zero is not shown as
-// zero: it is less than the least that could be shown.
+// fixed formats a number with that many decimals. A value that is not zero is never
+// shown as zero, but as less than the least that can be shown.
 func fixed(x float64, decimals int) string {
 	switch {
 	case !finite(x):
@@ -97,19 +98,19 @@ func fixed(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// scale is how the numbers of a column are shown.
+// scale is the format of the numbers of a column.
 type scale struct {
 	unit     unit // of durations
 	decimals int
 }
 
-// maxDecimals is the most that a column has.
+// maxDecimals is the most decimals of a column.
 const maxDecimals = 3
 
-// scaleOf chooses the scale for numbers: a unit of which the largest has one or more,
-// and as many decimals as it takes for the smallest to have three digits, but not so
-// many that the largest has more than four, unless the smallest would have none. A column
-// whose largest and smallest lie too far apart for that takes the unit of the smaller ones.
+// scaleOf chooses the scale for numbers. The largest number has at least one unit.
+// There are as many decimals as the smallest needs for three digits, but the largest
+// has at most four digits, unless the smallest would then have none. If largest and
+// smallest are too far apart for that, the column takes the unit of the smaller ones.
 func scaleOf(numbers []float64, durations bool) scale {
 	least, most := math.Inf(1), 0.0
 	for _, x := range numbers {
@@ -132,10 +133,10 @@ func scaleOf(numbers []float64, durations bool) scale {
 	return s
 }
 
-// magnitude is the power of ten of a number's first digit.
+// magnitude returns the power of ten of a number's first digit.
 func magnitude(x float64) int { return int(math.Floor(math.Log10(x * (1 + 1e-9)))) }
 
-// show shows a number of a column.
+// show formats a number of a column.
 func (s scale) show(c *Column, x float64) string {
 	var text string
 	switch c.Kind {
@@ -152,7 +153,7 @@ func (s scale) show(c *Column, x float64) string {
 	return text
 }
 
-// cell shows a cell of a column.
+// cell formats a cell of a column.
 func (s scale) cell(c *Column, v *Cell) string {
 	var text string
 	switch v.kind {

@@ -9,8 +9,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// The style and the script of a page. The script only adds to what is there: a page
-// says all without it.
+// The style and the script of a page. The script only adds convenience: the page is
+// complete without it.
 var (
 	//go:embed page.css
 	pageStyle string
@@ -18,23 +18,22 @@ var (
 	pageScript string
 )
 
-// Bounds of a page, which stays below 1 MB whatever the document has.
+// Bounds of a page, which stays below 1 MB for any document.
 const (
 	maxHTMLRows  = 200     // of a table
 	maxHTMLItems = 200     // of a list
 	maxHTMLText  = 4000    // characters of a text or command
 	maxTitle     = 400     // characters of a name that is shown in full beside its short form
-	smallFigure  = 40_000  // bytes of a drawing that has room where
-	maxFigures   = 700_000 // larger ones have none: these are bytes up to its end
-	maxPage      = 850_000 // bytes up to where the last block begins
+	smallFigure  = 40_000  // bytes of a drawing that is always drawn
+	maxFigures   = 700_000 // a larger drawing is left out if the page would exceed this many bytes after it
+	maxPage      = 850_000 // no block begins after this many bytes
 )
 
-// HTML writes a document as one page that needs nothing but itself: no network, no
-// font, no script to be read. Options.Width, Color and Brief have no effect.
+// HTML writes a document as a self-contained page: no network, no fonts, and readable
+// without scripts. Options.Width, Color and Brief have no effect.
 //
-// Its security policy allows the style and the script of the program by their
-// hashes and nothing else, so that a name which got past the escaping would still do
-// nothing.
+// Its security policy allows only the program's own style and script, by their hashes.
+// So a name that got past the escaping would still do nothing.
 func HTML(w io.Writer, d *Document, opt Options) error {
 	p := &page{top: opt.Top}
 	p.Raw("<!doctype html>\n")
@@ -64,16 +63,16 @@ func HTML(w io.Writer, d *Document, opt Options) error {
 	return err
 }
 
-// page is a page that is being written.
+// page is a page being written.
 type page struct {
 	figure.Writer
 	top     int    // of Options
-	title   string // of what is written
-	figures int    // so far
-	tables  int    // so far
+	title   string // title of the current section
+	figures int    // number so far
+	tables  int    // number so far
 }
 
-// head writes what is not shown.
+// head writes the head element.
 func (p *page) head(d *Document) {
 	p.Open("head")
 	p.Empty("meta", "charset", "utf-8")
@@ -91,7 +90,7 @@ func (p *page) head(d *Document) {
 	p.Line()
 }
 
-// hash is what a security policy names an inline style or script by.
+// hash returns the form in which a security policy names an inline style or script.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

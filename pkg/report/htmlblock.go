@@ -10,10 +10,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// toneClass are the classes of the tones.
+// toneClass maps tones to classes of the style.
 var toneClass = [...]string{Neutral: "", Good: "good", Warn: "warn", Bad: "bad"}
 
-// anchor is the name of a section in the address of the page.
+// anchor returns the id of a section.
 func anchor(section int) string { return fmt.Sprintf("s%d", section) }
 
 // contents writes the links to the sections.
@@ -32,7 +32,8 @@ func (p *page) contents(d *Document) {
 	p.Line()
 }
 
-// shortTitle is the title of a section up to its colon, where no other one begins so.
+// shortTitle returns the title of a section up to its colon, unless another title
+// begins the same.
 func (d *Document) shortTitle(s *Section) string {
 	short, _, _ := strings.Cut(s.Title, ": ")
 	for _, other := range d.Sections {
@@ -93,7 +94,7 @@ func (p *page) block(b Block) {
 	}
 }
 
-// figure writes a drawing and, folded away, its table.
+// figure writes a drawing and, collapsed, its table.
 func (p *page) figure(f *Drawing) {
 	p.figures++
 	id := fmt.Sprintf("f%d", p.figures)
@@ -112,7 +113,7 @@ func (p *page) figure(f *Drawing) {
 	p.Close()
 }
 
-// list writes a list, and how many items it has more than are shown.
+// list writes a list, and how many further items it has.
 func (p *page) list(l *List) {
 	element := "ul"
 	if l.Ordered {
@@ -130,8 +131,7 @@ func (p *page) list(l *List) {
 	}
 }
 
-// table writes a table in a box of its own, which scrolls where the table is wider
-// than the page.
+// table writes a table in a box that scrolls if the table is wider than the page.
 func (p *page) table(g *grid) {
 	p.tables++
 	label := fmt.Sprintf("Table %d: %s", p.tables, cmp.Or(g.table.Title, p.title))
@@ -170,7 +170,7 @@ func (p *page) table(g *grid) {
 	}
 }
 
-// cell writes a cell. The first one of a row says what the row is about.
+// cell writes a cell. The first cell of a row is its header.
 func (p *page) cell(c *gridColumn, row int, first bool) {
 	cell := &c.cells[row]
 	name := toneClass[cell.tone]
@@ -190,7 +190,7 @@ func (p *page) cell(c *gridColumn, row int, first bool) {
 	p.Close()
 }
 
-// class is the name of an attribute that is there on a condition.
+// class returns the name of an attribute, or "" to leave it out.
 func class(there bool, name string) string {
 	if there {
 		return name
@@ -198,7 +198,7 @@ func class(there bool, name string) string {
 	return ""
 }
 
-// joined is classes as one attribute.
+// joined joins two classes in one attribute.
 func joined(a, b string) string {
 	if b == "" {
 		return a
@@ -206,10 +206,10 @@ func joined(a, b string) string {
 	return a + " " + b
 }
 
-// unbroken are the parts of a name between which a line may end.
+// unbroken matches the parts of a name between which a line may break.
 var unbroken = regexp.MustCompile(`_*[^_.:/,]+[.:/,]*|[_.:/,]+`)
 
-// name writes a name out of a trace: short, and in full where it is pointed at.
+// name writes a name from a trace: short, with the full name as a tooltip.
 func (p *page) name(s string) {
 	short := shorten(s, maxName, true)
 	p.Open("code", class(short != s, "title"), clip(s, maxTitle))
@@ -243,17 +243,17 @@ func (p *page) text(t Text) {
 	}
 }
 
-// leaf writes an element that has only prose.
+// leaf writes an element that contains only prose.
 func (p *page) leaf(element, text string, attrs ...string) {
 	p.Open(element, attrs...)
 	p.prose(text)
 	p.Close()
 }
 
-// measure is a number with its unit or sign.
+// measure matches a number with its unit or sign.
 var measure = regexp.MustCompile(`[0-9] (?:%|[nmµ]?s\b)`)
 
-// prose writes a text whose lines do not end between a number and its unit. Commands and
+// prose writes a text without line breaks between a number and its unit. Commands and
 // names are not prose: they are copied as they are.
 func (p *page) prose(s string) {
 	s = clip(s, maxHTMLText)
@@ -279,11 +279,11 @@ func (p *page) lines(s string) {
 	}
 }
 
-// maxCommand is how many characters a command has: a longer line is no command.
+// maxCommand is the most characters of a command; a longer line is not one.
 const maxCommand = 400
 
-// command writes a line so that, where it is too long, it is broken between its words: a
-// browser breaks flags at their hyphens.
+// command writes a line so that it breaks only between words: browsers break flags at
+// their hyphens.
 func (p *page) command(line string) {
 	if len(line) > maxCommand || p.Len() > maxFigures {
 		p.Text(line)
@@ -301,5 +301,5 @@ func (p *page) command(line string) {
 	}
 }
 
-// clip bounds a text.
+// clip limits the length of a text and makes it printable.
 func clip(s string, to int) string { return shorten(table.Printable(s), to, false) }

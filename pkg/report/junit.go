@@ -6,17 +6,17 @@ import (
 	"io"
 )
 
-// Test is a check that an analysis made, as programs for test results show it.
+// Test is a check that an analysis made, for programs that show test results.
 type Test struct {
 	// Name is what was checked.
 	Name string
-	// Failure says why the check failed, Trouble why it could not be made, Skipped why there
-	// is nothing to check yet; at most one of them is not empty.
+	// Failure says why the check failed, Trouble why it could not be made, Skipped why
+	// there is nothing to check yet. At most one is not empty.
 	Failure, Trouble, Skipped string
 }
 
-// JUnit writes checks in the XML of JUnit, as continuous integration reads it: one
-// suite of the given name, without times. Names are shown as everywhere in reports.
+// JUnit writes checks as JUnit XML for continuous integration: one suite with the given
+// name, without times. Names are made printable.
 func JUnit(w io.Writer, suite string, tests []Test) error {
 	type problem struct {
 		Message string `xml:"message,attr"`

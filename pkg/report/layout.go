@@ -11,23 +11,23 @@ import (
 
 // Options say how a document is rendered.
 type Options struct {
-	// Width is that of the terminal in character cells, 0 for as wide as it takes.
+	// Width is the terminal's width in character cells, 0 for no limit.
 	Width int
-	// Height is how many lines the terminal shows, 0 for any number: of a document that is
-	// longer the answer is repeated at the end, which is what stays in sight.
+	// Height is the terminal's number of lines, 0 for no limit. If a document is
+	// longer, the answer is repeated at its end, which stays in sight.
 	Height int
 	// Color allows colours and bold type on a terminal.
 	Color bool
-	// Top is how many rows of tables that have a limit are shown, 0 for as many as
-	// each table says.
+	// Top is how many rows are shown of tables that have a limit, 0 for each table's
+	// own limit.
 	Top int
-	// Brief leaves out sections that are details, and says so: More is how to see
+	// Brief leaves out sections that are details, and says so. More says how to see
 	// them.
 	Brief bool
 	More  Text
 }
 
-// shown are the sections that a rendering as text has.
+// shown returns the sections of a text rendering.
 func (d *Document) shown(opt Options) (all []*Section) {
 	for _, s := range d.Sections {
 		if len(s.text()) > 0 && !(s.Detail && opt.Brief) {
@@ -37,7 +37,7 @@ func (d *Document) shown(opt Options) (all []*Section) {
 	return all
 }
 
-// left names the sections that a brief rendering leaves out, nil where there are none.
+// left names the sections that a brief rendering leaves out, nil if there are none.
 func (d *Document) left(opt Options) Text {
 	var names []string
 	for _, s := range d.Sections {
@@ -53,14 +53,14 @@ func (d *Document) left(opt Options) Text {
 	return append(Plain("Not shown: "+strings.Join(names, ", ")+". "), opt.More...)
 }
 
-// Renderer writes documents in a format.
+// Renderer writes documents in one format.
 type Renderer func(io.Writer, *Document, Options) error
 
-// grid is a table as it is shown: columns of strings below their titles.
+// grid is a table as it is shown: columns of strings with titles.
 type grid struct {
 	table   *Table
 	columns []gridColumn
-	more    string // what is not shown, "" where all is
+	more    string // what is not shown, "" if everything is
 }
 
 type gridColumn struct {
@@ -69,14 +69,14 @@ type gridColumn struct {
 	cells []gridCell
 }
 
-// gridCell is a cell, printable and not escaped.
+// gridCell is a cell: printable, but not escaped.
 type gridCell struct {
 	text string
 	tone Tone
-	name bool // out of a trace
+	name bool // a name from a trace
 }
 
-// layout chooses the rows and shows their cells; top is that of Options.
+// layout chooses the rows and formats their cells. top is Options.Top.
 func (t *Table) layout(top int) *grid {
 	rows, more := t.shown(top)
 	g := &grid{table: t, more: more}
@@ -120,14 +120,14 @@ func numbers(rows [][]Cell, column int, to []float64) []float64 {
 	return to
 }
 
-// shown returns the rows to show, and what to say of the others.
+// shown returns the rows to show, and a remark about the others.
 func (t *Table) shown(top int) (rows [][]Cell, more string) {
 	limit := t.Top
 	if limit > 0 && top > 0 {
 		limit = top
 	}
 	hidden := len(t.Rows) - limit
-	if limit == 0 || hidden <= 1 { // one row more takes no more room than saying so
+	if limit == 0 || hidden <= 1 { // one more row takes no more room than the remark
 		return t.Rows, ""
 	}
 	rows = t.Rows[:limit:limit]
@@ -141,7 +141,7 @@ func (t *Table) shown(top int) (rows [][]Cell, more string) {
 	return rows, more
 }
 
-// sum returns a row for several, and whether any column can be added up.
+// sum returns one row for several, and whether any column adds up.
 func (t *Table) sum(rows [][]Cell) ([]Cell, bool) {
 	total, adds := make([]Cell, len(t.Columns)), false
 	for i := range t.Columns {
@@ -165,17 +165,17 @@ func (t *Table) sum(rows [][]Cell) ([]Cell, bool) {
 	return total, adds
 }
 
-// right reports whether a column is set to the right.
+// right reports whether a column is right-aligned.
 func (c *Column) right() bool { return c.Right || c.Kind.numeric() }
 
-// cond measures text the same way everywhere: characters of ambiguous width are
-// narrow, whatever the locale.
+// cond makes widths independent of the locale: characters of ambiguous width are
+// narrow.
 var cond = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// width is how many character cells of a terminal a text takes.
+// width returns the number of terminal cells of a text.
 func width(s string) int { return cond.StringWidth(s) }
 
-// pad fills a text up to a width.
+// pad pads a text to a width.
 func pad(s string, to int, right bool) string {
 	if right {
 		return cond.FillLeft(s, to)
@@ -183,12 +183,12 @@ func pad(s string, to int, right bool) string {
 	return cond.FillRight(s, to)
 }
 
-// Short returns a name of a kernel, a call or a range as a sentence has it, its middle out where
-// it is long. Tables, and data for programs, have names as they are.
+// Short returns the name of a kernel, call or range for a sentence: a long one loses
+// its middle. Tables, and data for programs, have full names.
 func Short(name string) string { return shorten(name, maxName, true) }
 
-// shorten makes a text fit a width: of a name it takes the middle out, whose ends say
-// most, of other text the end.
+// shorten cuts a text to a width: in the middle for a name, whose ends say most, else
+// at the end.
 func shorten(s string, to int, middle bool) string {
 	const mark = "…"
 	if width(s) <= to {

@@ -9,12 +9,12 @@ import (
 	"unicode"
 )
 
-// maxName is how wide a name is where there is no width to fit: in Markdown, and in a sentence.
-// Templates make names of kernels longer than any reader follows.
+// maxName is the width of names where no width is given: in Markdown, and in sentences.
+// Templates make kernel names longer than anyone reads.
 const maxName = 60
 
-// Markdown writes a document as GitHub's Markdown, with aligned tables: the source
-// can be read as it is. Options.Width and Color have no effect.
+// Markdown writes a document as GitHub's Markdown with aligned tables: the source is
+// readable as it is. Options.Width and Color have no effect.
 func Markdown(w io.Writer, d *Document, opt Options) error {
 	m := &markdown{top: opt.Top}
 	m.line("# %s", m.text(Plain(d.Title.String())))
@@ -41,8 +41,8 @@ type markdown struct {
 
 func (m *markdown) line(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
-// block writes a block. The fence around code is longer than any in it, so that no line of
-// code can end it. Drawings have no form in Markdown.
+// block writes a block. The fence around code is longer than any fence in it, so that
+// no line of code can end it. Drawings have no form in Markdown.
 func (m *markdown) block(b Block) {
 	switch b := b.(type) {
 	case Paragraph:
@@ -106,7 +106,7 @@ func (m *markdown) table(g *grid) {
 	}
 }
 
-// markdown is a cell as Markdown.
+// markdown returns a cell as Markdown.
 func (c *gridCell) markdown() string {
 	if !c.name || c.text == "" {
 		return escape(c.text)
@@ -115,7 +115,7 @@ func (c *gridCell) markdown() string {
 	return verbatim(strings.ReplaceAll(strings.ReplaceAll(text, `\|`, `\¦`), "|", `\|`))
 }
 
-// text is a text as Markdown.
+// text returns a text as Markdown.
 func (m *markdown) text(t Text) string {
 	var b strings.Builder
 	for _, s := range t {
@@ -136,7 +136,8 @@ func (m *markdown) text(t Text) string {
 	return blockStart.ReplaceAllString(strings.TrimSpace(b.String()), `$1\$2`)
 }
 
-// verbatim is a text as a code span: nothing in it is markup, a link or a mention.
+// verbatim returns a text as a code span, in which nothing is markup, a link or a
+// mention.
 func verbatim(s string) string {
 	fence := "`"
 	for strings.Contains(s, fence) {
@@ -149,15 +150,15 @@ func verbatim(s string) string {
 }
 
 var (
-	// blockStart is what would make a line more than a paragraph.
+	// blockStart matches what would make a line more than a paragraph.
 	blockStart = regexp.MustCompile(`^(\d*)([.)](?: |$)|[#>=]|[-+*](?: |$|-))`)
-	// active is in words that GitHub makes something of: mentions, links, references
-	// to issues, pictures.
+	// active matches words that GitHub interprets: mentions, links, references to
+	// issues, emoji.
 	active = regexp.MustCompile(`@|://|www\.|#\d|:[a-z0-9_+-]+:`)
 )
 
-// escape is text as Markdown that shows it. Marks that mean nothing where they stand
-// are left alone: the source is read, too.
+// escape returns Markdown that shows a text. Marks without a meaning in their place are
+// left alone: the source is read, too.
 func escape(s string) string {
 	words := strings.Split(s, " ")
 	for i, word := range words {
@@ -171,10 +172,10 @@ func escape(s string) string {
 	return strings.Join(words, " ")
 }
 
-// escapeWord puts a backslash before what Markdown would make something of: only there, so that
-// the text stays legible to who reads it unrendered. Whether a star, an underscore or a tilde
-// means something depends on its neighbours; a blank stands beyond both ends of a word.
-// Underscores before a letter end no emphasis, and where none can end none begins.
+// escapeWord puts a backslash before what Markdown would interpret, and only there, so
+// that the source stays legible. Whether a star, an underscore or a tilde means
+// something depends on its neighbours; a blank stands beyond both ends of a word.
+// Underscores before a letter end no emphasis, and where none can end, none begins.
 func escapeWord(word []rune) string {
 	var b strings.Builder
 	at := func(i int) rune {

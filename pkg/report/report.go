@@ -34,19 +34,19 @@ package report
 
 import "slices"
 
-// Document is a report: a title, and sections in the order of reading. The first
-// section has the answer and no title of its own.
+// Document is a report: a title, and sections in reading order. The first section has
+// the answer and no title.
 type Document struct {
-	Title    Text       // the answer in a line, where there is one
-	Last     Text       // the answer in a line where the title has none, empty otherwise
-	Sections []*Section // those without blocks are not shown
+	Title    Text       // the answer in one line, if there is one
+	Last     Text       // the answer in one line if the title is not the answer, else empty
+	Sections []*Section // sections without blocks are not shown
 }
 
 // Section is a part of a document. A section without blocks is not shown.
 type Section struct {
 	Title  string  // "" for the first one
-	Blocks []Block // in the order of reading
-	// Detail is for those who read on: a brief rendering names the section only.
+	Blocks []Block // in reading order
+	// Detail: a brief rendering only names the section.
 	Detail bool
 }
 
@@ -62,14 +62,13 @@ type List struct {
 	Ordered bool   // the order matters: items are numbered from 1
 }
 
-// Note is a remark on what surrounds it. Its tone says how loud: Warn for what must
-// not be overlooked.
+// Note is a remark about its surroundings. Warn is for what must not be overlooked.
 type Note struct {
-	Tone Tone // from Warn on it is a warning
-	Text Text // without a label, which the renderers add
+	Tone Tone // Warn and above make it a warning
+	Text Text // without a label; renderers add it
 }
 
-// Code is text to be copied as it is, such as a command line: no renderer wraps it.
+// Code is text to be copied, such as a command line: no renderer wraps it.
 type Code string
 
 func (Paragraph) block() {}
@@ -91,7 +90,7 @@ func (d *Document) Section(title string) *Section {
 	return s
 }
 
-// SectionAfter adds a section after the one of a title, or as the last one.
+// SectionAfter adds a section after the one with a title, or at the end.
 func (d *Document) SectionAfter(title, added string) *Section {
 	at := slices.IndexFunc(d.Sections, func(s *Section) bool { return s.Title == title })
 	s := d.Section(added)
@@ -102,22 +101,23 @@ func (d *Document) SectionAfter(title, added string) *Section {
 	return s
 }
 
-// Details adds a section for those who read on.
+// Details adds a section with details, which a brief rendering only names.
 func (d *Document) Details(title string) *Section {
 	s := d.Section(title)
 	s.Detail = true
 	return s
 }
 
-// Say adds a paragraph, as Textf.
+// Say adds a paragraph, formatted by Textf.
 func (s *Section) Say(format string, args ...any) {
 	s.Blocks = append(s.Blocks, Paragraph(Textf(format, args...)))
 }
 
-// Item adds an item to the list that the section ends with, or begins one, as Textf.
+// Item adds an item, formatted by Textf, to the list at the end of the section, or
+// begins a list.
 func (s *Section) Item(format string, args ...any) { s.item(false, Textf(format, args...)) }
 
-// Number is Item for lists in which the order matters.
+// Number is Item for lists whose order matters.
 func (s *Section) Number(format string, args ...any) { s.item(true, Textf(format, args...)) }
 
 func (s *Section) item(ordered bool, t Text) {
@@ -130,14 +130,14 @@ func (s *Section) item(ordered bool, t Text) {
 	s.Blocks = append(s.Blocks, &List{Items: []Text{t}, Ordered: ordered})
 }
 
-// Items adds sentences that are plain strings to a list.
+// Items adds plain sentences to a list.
 func (s *Section) Items(items []string) {
 	for _, item := range items {
 		s.item(false, Plain(item))
 	}
 }
 
-// Note adds a note, as Textf.
+// Note adds a note, formatted by Textf.
 func (s *Section) Note(tone Tone, format string, args ...any) {
 	s.Blocks = append(s.Blocks, &Note{tone, Textf(format, args...)})
 }
@@ -145,7 +145,7 @@ func (s *Section) Note(tone Tone, format string, args ...any) {
 // Code adds text to be copied.
 func (s *Section) Code(text string) { s.Blocks = append(s.Blocks, Code(text)) }
 
-// Table adds a table. Its title may be "" where that of the section says enough.
+// Table adds a table. Its title may be "" if that of the section suffices.
 func (s *Section) Table(title string, columns ...Column) *Table {
 	t := &Table{Title: title, Columns: columns}
 	s.Blocks = append(s.Blocks, t)

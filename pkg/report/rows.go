@@ -6,19 +6,19 @@ import (
 	"io"
 )
 
-// Rows writes rows that come a block at a time as one aligned table of plain text, for
-// as many as there are. Columns are as wide as the first block asks for; what comes
-// later and is wider widens them from there on.
+// Rows writes any number of rows, arriving in blocks, as one aligned plain text table.
+// Columns are as wide as the first block needs; wider cells later widen them from there
+// on.
 type Rows struct {
 	w       *bufio.Writer
 	columns []Column
 	widths  []int
-	right   []bool // of each column, whether it is set to the right
-	text    []byte // of the line under way
+	right   []bool // by column, right-aligned
+	text    []byte // of the current line
 }
 
-// NewRows begins a table on w with the titles of its columns; of these only Title, Kind
-// and Right matter. Close it when all is written.
+// NewRows begins a table on w. Of the columns only Title, Kind and Right matter. The
+// caller must Close it.
 func NewRows(w io.Writer, columns []Column) *Rows {
 	r := &Rows{w: bufio.NewWriterSize(w, 64<<10), columns: columns}
 	for i := range columns {
@@ -53,7 +53,7 @@ func (r *Rows) Write(block [][]string) error {
 	return nil
 }
 
-// line writes a row, each of whose cells fits its column.
+// line writes a row whose cells fit their columns.
 func (r *Rows) line(row []string) error {
 	r.text = r.text[:0]
 	for i, text := range row {
@@ -72,7 +72,7 @@ func (r *Rows) line(row []string) error {
 	return err
 }
 
-// spaces fill a line.
+// spaces is padding.
 const spaces = "                                "
 
 // fill appends n spaces to the line.
@@ -83,7 +83,8 @@ func (r *Rows) fill(n int) {
 	r.text = append(r.text, spaces[:n]...)
 }
 
-// shortASCII reports whether a text is short printable ASCII: a cell for each byte.
+// shortASCII reports whether a text is short printable ASCII, and thus has a cell per
+// byte.
 func shortASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -93,7 +94,7 @@ func shortASCII(s string) bool {
 	return len(s) <= maxName
 }
 
-// cells is width, but for plain text of its length.
+// cells is width with a fast path for short ASCII.
 func cells(s string) int {
 	if shortASCII(s) {
 		return len(s)
@@ -101,7 +102,7 @@ func cells(s string) int {
 	return width(s)
 }
 
-// Close writes what is left. It does not close the underlying writer.
+// Close flushes the writer. It does not close the underlying writer.
 func (r *Rows) Close() error {
 	if r.widths == nil {
 		if err := r.Write(nil); err != nil {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Kind is what the values of a column are, and so how they are shown.
+// Kind is what the values of a column are, which decides how they are shown.
 type Kind int8
 
 // The kinds.
 const (
-	Words    Kind = iota // text of ours
-	Names                // names out of traces
-	Duration             // microseconds; the unit is chosen for the column, and stands in its head
-	Ratio                // a share, shown in percent
-	Count                // a whole number
+	Words    Kind = iota // our own text
+	Names                // names from traces
+	Duration             // microseconds; a unit is chosen for the column and shown in its title
+	Ratio                // a ratio, shown in percent
+	Count                // an integer
 	Figure               // a number without a unit, such as a mean count
 )
 
-// kinds are the names of the kinds in what Columns reads.
+// kinds are the names of the kinds in the argument of Columns.
 var kinds = []string{"words", "names", "duration", "ratio", "count", "figure"}
 
 // numeric reports whether values of a kind are numbers.
@@ -28,22 +28,23 @@ func (k Kind) numeric() bool { return k >= Duration }
 
 // Column describes a column of a table.
 type Column struct {
-	Title string // without a unit, which the renderers add
+	Title string // without a unit; renderers add it
 	Kind  Kind   // of all its cells
-	// Minor says how soon the column is left out where there is no room: those with
-	// the largest first, those with 0 never.
+	// Minor says how early the column is left out if there is no room: largest first; 0
+	// never.
 	Minor int
-	// Signed columns hold changes: what grew has a plus sign.
+	// Signed columns hold changes: growth has a plus sign.
 	Signed bool
-	// Adds says that the values of several rows can be added up, to those of a row
-	// that stands for the ones not shown.
+	// Adds: the values of several rows can be added up in the row that stands for those
+	// not shown.
 	Adds bool
-	// Right sets words to the right, as numbers are.
+	// Right aligns words to the right, like numbers.
 	Right bool
 }
 
-// Columns reads columns: titles, each with a colon and the name of its kind, and after that adds,
-// right, signed, and a number for Minor, as in "cause: names, per step: duration adds 1".
+// Columns parses columns: titles, each with a colon, the name of its kind, and
+// optionally adds, right, signed and a number for Minor, as in "cause: names, per step:
+// duration adds 1".
 func Columns(text string) (all []Column) {
 	for _, one := range strings.Split(text, ", ") {
 		title, words, _ := strings.Cut(one, ": ")
@@ -72,22 +73,22 @@ func Columns(text string) (all []Column) {
 	return all
 }
 
-// Table is a table. Rows are in the order of importance where Top is set.
+// Table is a table. If Top is set, rows are in order of importance.
 type Table struct {
-	Title   string   // "" for none
+	Title   string   // "" if there is none
 	Columns []Column // the first one says what a row is about
-	Rows    [][]Cell // as many cells each as there are columns (Row)
-	// Top is how many rows are shown where the reader does not say, 0 for all. What
-	// the others add up to is shown in one more row, where a column Adds.
+	Rows    [][]Cell // one cell per column (Row)
+	// Top is how many rows are shown by default, 0 for all. If a column Adds, one more
+	// row has the sum of the others.
 	Top int
-	// OneUnit shows all durations of the table in the same unit: those of different
-	// columns are to be compared.
+	// OneUnit shows all durations of the table in the same unit, so that columns can be
+	// compared.
 	OneUnit bool
-	// More says where rows that are not shown can be seen, after "12 more rows".
+	// More says where hidden rows can be seen, after "12 more rows".
 	More string
 }
 
-// Row adds a row, a cell for each column.
+// Row adds a row, with one cell per column.
 func (t *Table) Row(cells ...Cell) {
 	if len(cells) != len(t.Columns) {
 		panic("BUG: a row has not as many cells as its table has columns")
@@ -95,7 +96,7 @@ func (t *Table) Row(cells ...Cell) {
 	t.Rows = append(t.Rows, cells)
 }
 
-// Cell is a value of a table. The zero value is missing, and shown as "-".
+// Cell is a value of a table. The zero value is missing and shown as "-".
 type Cell struct {
 	text      string
 	low, high float64
@@ -108,18 +109,18 @@ type cellKind int8
 const (
 	missing cellKind = iota
 	words
-	label // words of ours, in a column of names, too
+	label // our own words, even in a column of names
 	number
 	interval
 )
 
-// Str is a cell of words or of a name.
+// Str returns a cell of words or of a name.
 func Str(s string) Cell { return Cell{text: s, kind: words} }
 
-// Label is a cell of our words in a column of names.
+// Label returns a cell of our own words in a column of names.
 func Label(s string) Cell { return Cell{text: s, kind: label} }
 
-// Num is a number, of the unit that its column says. NaN is missing.
+// Num returns a number in the unit of its column. NaN is missing.
 func Num(x float64) Cell {
 	if math.IsNaN(x) {
 		return Cell{}
@@ -127,10 +128,10 @@ func Num(x float64) Cell {
 	return Cell{low: x, high: x, kind: number}
 }
 
-// Int is a whole number.
+// Int returns an integer.
 func Int[T int | int32 | int64](n T) Cell { return Num(float64(n)) }
 
-// Opt is a number that may be missing.
+// Opt returns a number, missing if x is nil.
 func Opt(x *float64) Cell {
 	if x == nil {
 		return Cell{}
@@ -138,7 +139,7 @@ func Opt(x *float64) Cell {
 	return Num(*x)
 }
 
-// Range is an interval. An infinite end is not known, and shown as "?".
+// Range returns an interval. An infinite end is unknown and shown as "?".
 func Range(low, high float64) Cell { return Cell{low: low, high: high, kind: interval} }
 
 // With returns the cell with a tone.

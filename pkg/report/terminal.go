@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// maxLine is how wide prose gets on a terminal: longer lines are hard to read.
+// maxLine is the widest that prose gets on a terminal: longer lines are hard to read.
 const maxLine = 100
 
-// How short text is made before columns are left out: that in the first column says what
-// the row is about, and words of ours are few.
+// Least widths of text before columns are left out. The first column says what a row is
+// about; our own words are few.
 const (
 	minFirst = 30
 	minName  = 20
-	minShort = 8 // where no more columns can go
+	minShort = 8 // if no more columns can be left out
 )
 
-// inseparable are words that no line begins with after a number.
+// inseparable are words that must not begin a line after a number.
 var inseparable = map[string]bool{"%": true, "µs": true, "ms": true, "s": true}
 
-// gutter is between the columns of a table.
+// gutter is the space between columns.
 const gutter = 2
 
-// Terminal writes a document for a terminal: prose wrapped, tables aligned and fitted
-// to the width of opt. Where a table is too wide, names and words are shortened and
-// then columns left out, the most Minor first, and a line says which.
+// Terminal writes a document for a terminal: prose is wrapped, tables are aligned and
+// fitted to opt.Width. In a table that is too wide, names and words are shortened and
+// then columns left out, largest Minor first; a line says which.
 func Terminal(w io.Writer, d *Document, opt Options) error {
 	t := &terminal{opt: opt}
 	t.prose(d.Title, "", sgrBold)
@@ -65,7 +65,7 @@ type terminal struct {
 	opt Options
 }
 
-// What turns bold type and colours on (SGR parameters).
+// SGR parameters that turn on bold type and colours.
 const (
 	sgrBold   = "1"
 	sgrFaint  = "2"
@@ -76,7 +76,7 @@ const (
 
 var toneColors = [...]string{Neutral: "", Good: sgrGreen, Warn: sgrYellow, Bad: sgrRed}
 
-// paint puts text in a colour or type, where that is wanted.
+// paint gives text a colour or type, if wanted.
 func (t *terminal) paint(text, sgr string) string {
 	if !t.opt.Color || sgr == "" || text == "" {
 		return text
@@ -112,8 +112,8 @@ func (t *terminal) block(b Block) {
 	}
 }
 
-// prose writes a text, wrapped, after a mark that later lines leave room for. base is
-// how spans without a style of their own look.
+// prose writes a text, wrapped, after a mark; later lines are indented by the width of
+// the mark. base is the style of spans without their own.
 func (t *terminal) prose(text Text, mark, base string) {
 	limit := maxLine
 	if t.opt.Width > 0 {
@@ -138,13 +138,13 @@ func (t *terminal) prose(text Text, mark, base string) {
 	t.WriteByte('\n')
 }
 
-// word is what no line is broken in.
+// word is text without a line break in it.
 type word struct {
 	text  string // painted
-	width int    // character cells
+	width int    // in character cells
 }
 
-// words splits a text; those that are wider than a line are names, and shortened.
+// words splits a text. A word wider than a line is a name, and shortened.
 func (t *terminal) words(text Text, base string, limit int) []word {
 	var all []word
 	open := false // the next span continues the last word
@@ -212,7 +212,7 @@ func (t *terminal) table(g *grid) {
 	}
 }
 
-// cell fills a text up to a width; what fills it has no colour.
+// cell pads a text to a width; the padding has no colour.
 func (t *terminal) cell(text string, to int, right bool, sgr string) string {
 	space := strings.Repeat(" ", max(to-width(text), 0))
 	if right {
@@ -227,8 +227,8 @@ func (t *terminal) row(cells []string) {
 	t.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// fit chooses the columns that a terminal has room for and how wide they are, and
-// returns the titles of the others. Without a width all of them have room.
+// fit returns the columns that fit on the terminal, their widths, and the titles of the
+// others. Without a limit all fit.
 func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []string) {
 	if limit <= 0 {
 		limit = 1 << 30
@@ -258,11 +258,12 @@ func (g *grid) fit(limit int) (columns []*gridColumn, widths []int, left []strin
 	}
 	slices.Reverse(left)
 	shrink(columns, widths, limit, (*gridColumn).least)
-	shrink(columns, widths, limit, (*gridColumn).shortest) // where all of them are needed; better too wide than wrong
+	shrink(columns, widths, limit, (*gridColumn).shortest) // all of them are needed; better too wide than wrong
 	return columns, widths, left
 }
 
-// shrink makes the widest columns of text narrower until all fit, or none is wider than its least.
+// shrink narrows the widest text columns until all fit, or none is wider than its least
+// width.
 func shrink(columns []*gridColumn, widths []int, limit int, least func(*gridColumn) int) {
 	for {
 		total, widest := -gutter, -1
@@ -279,7 +280,7 @@ func shrink(columns []*gridColumn, widths []int, limit int, least func(*gridColu
 	}
 }
 
-// natural is how wide a column is where there is room.
+// natural returns a column's width if there is room.
 func (c *gridColumn) natural() int {
 	w := width(c.title)
 	for _, cell := range c.cells {
@@ -291,7 +292,7 @@ func (c *gridColumn) natural() int {
 	return w
 }
 
-// least is how narrow a column can be made. Figures are never cut.
+// least returns how far a column can be narrowed. Figures are never cut.
 func (c *gridColumn) least() int {
 	w := c.natural()
 	if c.Kind.numeric() || c.Right {
@@ -300,7 +301,7 @@ func (c *gridColumn) least() int {
 	return min(w, max(minName, width(c.title)))
 }
 
-// shortest is least, of text also where nobody can tell what it was.
+// shortest is least if even illegible text is acceptable.
 func (c *gridColumn) shortest() int {
 	w := c.least()
 	if c.Kind.numeric() || c.Right {

@@ -7,43 +7,43 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// Tone is what a reader should feel about a statement. Renderers that have colours
-// use them for it; nothing is said by a tone alone.
+// Tone is how a reader should take a statement. Renderers with colours use them for it;
+// a tone alone never carries information.
 type Tone int8
 
 // The tones.
 const (
 	Neutral Tone = iota // no judgement
 	Good                // nothing to do here
-	Warn                // look at this
-	Bad                 // this is what is wrong
+	Warn                // worth a look
+	Bad                 // what is wrong
 )
 
-// style is what a span is, beyond its tone.
+// style is the role of a span.
 type style int8
 
 const (
 	plain  style = iota
-	strong       // what the sentence is about
-	name         // out of a trace: shortened, and never markup
-	code         // a command, flag or key to be typed
+	strong       // the subject of the sentence
+	name         // from a trace: shortened, and never markup
+	code         // a command, flag or key to type
 )
 
-// Span is a piece of text of one style and tone.
+// Span is a piece of text with one style and tone.
 type Span struct {
 	text  string
 	style style
 	tone  Tone
 }
 
-// Text is text of one or more styles. It is one line: line breaks in it are shown as
+// Text is text with one or more styles. It is one line: line breaks are shown as
 // spaces.
 type Text []Span
 
-// Plain is text without emphasis.
+// Plain returns text without emphasis.
 func Plain(s string) Text { return Text{{text: s}} }
 
-// Counted is a number and what it counts, which is in the plural but after 1: "2 steps".
+// Counted returns a number and what it counts, in the plural unless it is 1: "2 steps".
 func Counted[N int | int32 | int64](n N, what string) string {
 	switch {
 	case n == 1:
@@ -55,21 +55,21 @@ func Counted[N int | int32 | int64](n N, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Strong is the part of a sentence that it is about.
+// Strong returns the emphasised part of a sentence.
 func Strong(s string) Span { return Span{text: s, style: strong} }
 
 // Toned is Strong with a tone.
 func Toned(t Tone, s string) Span { return Span{text: s, style: strong, tone: t} }
 
-// Name is a name out of a trace: hostile, and possibly long.
+// Name returns a name from a trace: hostile, and possibly long.
 func Name(s string) Span { return Span{text: s, style: name} }
 
-// Command is something to type: a command, a flag, a key.
+// Command returns something to type: a command, a flag, a key.
 func Command(s string) Span { return Span{text: s, style: code} }
 
-// Textf formats like fmt.Sprintf with arguments that may be a Span or a Text, which
-// keep their style. They stand for a %s; there are neither widths given by arguments
-// nor argument indexes.
+// Textf is like fmt.Sprintf, but arguments may be a Span or a Text, which keep their
+// style. The verb for these is %s. Widths given by arguments and argument indexes are
+// not supported.
 func Textf(format string, args ...any) Text {
 	var t Text
 	next := 0
@@ -110,7 +110,7 @@ func Textf(format string, args ...any) Text {
 	return t
 }
 
-// add appends a span, to the one before it where both are of one style.
+// add appends a span, merging it into the last one if both have the same style.
 func (t Text) add(s Span) Text {
 	if s.text == "" {
 		return t
@@ -122,7 +122,7 @@ func (t Text) add(s Span) Text {
 	return append(t, s)
 }
 
-// String returns the text without its styles, fit for any terminal.
+// String returns the text without styles, safe for any terminal.
 func (t Text) String() string {
 	var b strings.Builder
 	for _, s := range t {
@@ -131,10 +131,10 @@ func (t Text) String() string {
 	return b.String()
 }
 
-// printable is a text without what a terminal or a page would obey.
+// printable removes from a text what a terminal or a page would obey.
 func printable(s string) string { return table.Printable(s) }
 
-// Capital is a text that begins a sentence.
+// Capital returns a text with a capital first letter.
 func Capital(text string) string {
 	if text == "" {
 		return ""

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// ofRank is where a warning names a rank.
+// ofRank matches a rank's name in a warning.
 var ofRank = regexp.MustCompile(`\brank [0-9]+\b`)
 
-// OneForAllRanks returns warnings of which those that differ by the rank alone are one, in the
-// place of the first.
+// OneForAllRanks combines warnings that differ only in the rank, in the place of the
+// first.
 func OneForAllRanks(warnings []string) []string {
-	of := map[string][]int{} // the ranks, by the text without them
+	of := map[string][]int{} // ranks by the text without them
 	key := func(w string) string { return ofRank.ReplaceAllLiteralString(w, "rank #") }
 	for _, w := range warnings {
 		if at := ofRank.FindAllString(w, -1); len(at) == 1 {
@@ -35,8 +35,8 @@ func OneForAllRanks(warnings []string) []string {
 	return kept
 }
 
-// Numbered lists numbers to go after a noun, those that follow one another as a range, in the
-// plural where there are several.
+// Numbered lists numbers to follow a noun, consecutive ones as a range, with a plural s
+// if there are several.
 func Numbered[N int | int32](n []N) string {
 	var parts []string
 	for i := 0; i < len(n); {
