@@ -1,4 +1,4 @@
-// Diff says which host operation costs more a step in one run than in another,
+// Diff says which host operation costs more per step in one run than in another,
 // and whether that is more than noise.
 package main
 

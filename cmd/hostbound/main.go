@@ -1,5 +1,5 @@
-// Hostbound is all commands in one binary, for installing: links to it are called
-// by the names of the commands, and "hostbound verdict" is verdict.
+// Hostbound is all commands in one binary, which is easy to install. A link to it that
+// has the name of a command runs that command, and so does "hostbound verdict".
 package main
 
 import (

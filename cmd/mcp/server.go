@@ -16,8 +16,9 @@ import (
 	commands "github.com/hostbound/hostbound/pkg/cli/command"
 )
 
-// command is the server as a command. It is a program of its own, so that what the protocol's
-// library brings along for HTTP, TLS and authorisation, none of which it runs, is in no other.
+// command is the server as a command. It is a separate program, so that the code for
+// HTTP, TLS and authorisation in the protocol's library, which it never runs, is in no
+// other program.
 var command = cli.Command{
 	Name:      "mcp",
 	Installed: "hostbound-mcp",
@@ -95,7 +96,7 @@ func (c changes) args() ([]string, error) {
 	return args, err
 }
 
-// paths are names of files as the last arguments of a command, whatever they begin with.
+// paths returns file names as a command's last arguments, whatever they begin with.
 func paths(names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, cli.Misuse("no files", "name the traces of the run")
@@ -112,7 +113,7 @@ func paths(names []string) ([]string, error) {
 	return append([]string{"--"}, names...), nil
 }
 
-// question is what a tool is asked.
+// question is the input of a tool.
 type question interface{ args() ([]string, error) }
 
 // newServer makes the server with its tools.
@@ -124,7 +125,7 @@ func newServer() (*mcp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &sync.Mutex{} // one answer at a time: each may take half a GiB
+	one := &sync.Mutex{} // one answer at a time, since each may take half a GiB
 	add[files](s, one, &commands.Verdict, "Does the host (CPU, Python, scheduling, synchronisation) hold the GPUs of this run back? YES, NO or INCONCLUSIVE, with the metrics over their limits.", answer)
 	add[files](s, one, &commands.Gaps, "Where does the idle time of the GPUs of this run go, and what to change first?", answer)
 	add[sides](s, one, &commands.Diff, "What costs more or less per step in the target than in the baseline, and is it more than noise?", answer)
@@ -132,8 +133,8 @@ func newServer() (*mcp.Server, error) {
 	return s, nil
 }
 
-// add adds a tool that answers as a command does with --brief: in the same words, and the
-// warnings after them.
+// add adds a tool that answers like a command with --brief, in the same words, followed
+// by the warnings.
 func add[Q question](s *mcp.Server, one *sync.Mutex, c *cli.Command, description string, answer json.RawMessage) {
 	no := false
 	tool := &mcp.Tool{Name: c.Name, Description: description, OutputSchema: answer, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &no}}
@@ -156,7 +157,7 @@ func add[Q question](s *mcp.Server, one *sync.Mutex, c *cli.Command, description
 	})
 }
 
-// printed is what a command prints, with what it warns of; or what it complains of, in one line.
+// printed returns what a command prints and its warnings, or its errors as one line.
 func printed(c *cli.Command, args ...string) (text json.RawMessage, warnings string, err error) {
 	var out, errs bytes.Buffer
 	status := cli.Run(c, args, strings.NewReader(""), &out, &errs)
@@ -167,7 +168,8 @@ func printed(c *cli.Command, args ...string) (text json.RawMessage, warnings str
 	return out.Bytes(), said, nil
 }
 
-// withHint is an error of a question in one line, as those of commands are.
+// withHint returns the error of a question as one line, in the form of a command's
+// errors.
 func withHint(name string, err error) string {
 	text := name + ": error: " + err.Error()
 	if advice := (*cli.UsageError)(nil); errors.As(err, &advice) {

@@ -1,4 +1,4 @@
-// Phase tells context steps from generation steps.
+// Phase distinguishes context steps from generation steps.
 package main
 
 import (
