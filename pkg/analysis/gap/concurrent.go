@@ -8,9 +8,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// A thread is listed as running while launching threads wait if its share of that time is at
-// least minBesideShare, and at least minLift times its share of the window. At most
-// maxMeanwhile threads are listed.
+// A thread is listed as running while launching threads wait if it is on a CPU for at least
+// minBesideShare of that time. That share must be at least minLift times its share of the
+// window. At most maxMeanwhile threads are listed.
 const (
 	minLift        = 1.5
 	minBesideShare = 0.05
@@ -26,8 +26,8 @@ type Meanwhile struct {
 	// Elsewhere is set if all the threads that waited are in other processes.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Us is its time on a CPU while launching threads on its machine waited. Share is Us divided
-	// by the time that they waited, WindowShare the share of the window in which it was on a CPU,
-	// and Lift is Share / WindowShare.
+	// by the time that they waited. WindowShare is the share of the window in which it was on a
+	// CPU, and Lift is Share / WindowShare.
 	Us          float64 `json:"us"`
 	Share       float64 `json:"share"`
 	WindowShare float64 `json:"window_share"`
@@ -95,7 +95,7 @@ const maxMoves = 1
 // reported.
 const maxFar = 0.1
 
-// text returns a sentence on where a launching thread ran, "" if nothing is wrong with it.
+// text returns a sentence on where a launching thread ran, "" if it ran in a good place.
 func (p *Placement) text() string {
 	var parts []string
 	if p.PerStep != nil && *p.PerStep > maxMoves {

@@ -42,7 +42,7 @@ type CoverageReport struct {
 	Counts            // of what starts in the window
 	// Launch calls per rank-step, null without steps.
 	KernelLaunchesPerStep *float64 `json:"kernel_launches_per_step"`
-	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"` // likewise
+	GraphLaunchesPerStep  *float64 `json:"graph_launches_per_step"` // null without steps
 	// Partial lists the ranks whose recording is partial. Recapture is the command line, or the
 	// profiler argument, that records what is missing; "" if nothing is, or none is known.
 	Partial   []PartialRank `json:"partial"`

@@ -176,8 +176,8 @@ func (f *gathering) capturable(phase event.Phase) string {
 }
 
 // launches adds a fact for each range path whose calls launch kernels that should be in a
-// graph, in a phase or, with noPhase, in a trace without steps. If the path also launches
-// other kernels, these launches remain ("rest").
+// graph. It considers the steps of a phase or, with noPhase, a trace without steps. If the
+// path also launches other kernels, these launches remain ("rest").
 func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64) {
 	can, all, idle := map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for _, v := range f.views {

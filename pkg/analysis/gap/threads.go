@@ -14,8 +14,8 @@ import (
 // noRank is the rank of threads of processes without a GPU.
 const noRank = -1
 
-// threadWatch observes threads over the whole run, whether or not a GPU waits for them, to
-// find those that keep a whole core busy and those that spin.
+// threadWatch finds threads that keep a whole core busy, and threads that spin. It observes
+// the whole run, whether or not a GPU waits for a thread.
 //
 // It reads rows of the kinds run, os and api, in order of start within a process, and keeps a
 // few numbers per thread. The runs of all threads go to a store: company.go finds out which

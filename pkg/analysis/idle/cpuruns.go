@@ -84,8 +84,8 @@ func (c *company) observe(from, to int64, why Why) {
 }
 
 // EachWait calls f with each span, in ns, in which a GPU is idle because a launching thread is
-// blocked on another one (in calls of the classes wait, io and join). Spans of several GPUs may
-// overlap. Without the option Waits there are none.
+// blocked on another one. That is in calls of the classes wait, io and join. Spans of several
+// GPUs may overlap. Without the option Waits there are none.
 func (c *company) EachWait(f func(slice int, from, to int64)) {
 	if c.waits == nil {
 		return

@@ -26,8 +26,8 @@ type Activity struct {
 	Kind         event.Kind // kernel, graph, memcpy or memset
 	Replayed     bool       // a graph replay ran it, or it is one
 	Correlation  int64      // NoTime for none
-	LaunchStart  int64      // NoTime where there is no launching call
-	LaunchEnd    int64      // 0 where there is no launching call
+	LaunchStart  int64      // NoTime if the launching call is unknown
+	LaunchEnd    int64      // 0 if the launching call is unknown
 	LaunchThread int64      // NoTime if unknown
 }
 

@@ -15,10 +15,10 @@
 // per step, relative to the mean step: it is not worse if only the steps became shorter.
 //
 // stat.LastRise tests whether the level of the run in question exceeds the earlier level by
-// more than the least rise, since a jump or a slow drift at any of the last runs. It uses a
-// prediction interval by Student's t for the night of the change, and detects a change better
-// with each further night. The noise from start to start is that of the runs themselves, not
-// a fixed threshold.
+// more than the least rise. The rise may be a jump or a slow drift that began at any of the
+// last runs. It uses a prediction interval by Student's t for the night of the change, and
+// detects a change better with each further night. The noise from start to start is that of
+// the runs themselves, not a fixed threshold.
 //
 // Three quarters of the chance Alpha are for the time per step, the rest for all other series,
 // by Holm's method with weights. If runs are independent and their noise is normal, a night on

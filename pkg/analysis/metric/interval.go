@@ -71,7 +71,7 @@ func (s *series) intervals(est *stat.Estimator, rows []Row) {
 
 // bound returns the interval of the row, given that of the whole steps (lo, hi) and their ratio
 // (whole), clipped to possible values. The row also counts cut steps, whose share depends on the
-// length of the run, so the interval is extended to cover the ratio of all steps, too.
+// length of the run. So the interval is extended to cover the ratio of all steps, too.
 func (r *Row) bound(lo, hi, whole float64) *Interval {
 	moved := r.Value() - whole
 	lo, hi = max(0, lo+min(0, moved)), hi+max(0, moved)

@@ -129,8 +129,8 @@ func (res *Result) addRanks(others []Rank) {
 	}
 }
 
-// WithApart returns the rows of a scope as they would be with the ranks whose steps could not be
-// identified, as if these did in the scope what they did in their windows.
+// WithApart returns the rows of a scope with the ranks whose steps could not be identified. It
+// assumes that these did in the scope what they did in their windows.
 func (res *Result) WithApart(scope string) ([]Row, error) {
 	apart := slices.Clone(res.Apart)
 	for i := range apart {

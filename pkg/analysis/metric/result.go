@@ -93,9 +93,9 @@ type Result struct {
 type figures struct {
 	wall, capacity, busy, nccl, comm, launch, graphLaunch, waited, prep, exposed, waiting int64
 
-	// Each of these covers only some ranks and comes with their capacity: waits the ranks whose
-	// waits in collectives are known, hostWaits those for which the causes are known, too, and
-	// host (idle time and waits with a host cause) those whose launches were recorded.
+	// Each of these covers only some ranks and comes with their capacity. waits covers ranks
+	// whose waits in collectives are known, hostWaits those for which the causes are known, too.
+	// host, the idle time and waits with a host cause, covers ranks with recorded launches.
 	waits, waitCapacity, hostWaits, causeCapacity, host, hostCapacity int64
 }
 

@@ -100,9 +100,9 @@ type Rank struct {
 	// Rank is its number in the stream. If parts were added up and another one has the same
 	// number, it is the next free one.
 	Rank int32 `json:"rank"`
-	// Total is its number of steps, CommonSize their most frequent size, Segments the number
-	// of segments, and Benchmark the number of steps in the benchmark segment, null if there
-	// is none.
+	// Total is its number of steps, CommonSize their most frequent size, and Segments the
+	// number of segments. Benchmark is the number of steps in the benchmark segment, null if
+	// there is none.
 	Total      int64  `json:"total"`
 	CommonSize int64  `json:"common_size"`
 	Segments   int64  `json:"segments"`

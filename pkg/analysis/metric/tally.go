@@ -106,7 +106,7 @@ func (d *gpu) add(t, e int64, did *[numWays]union, acc *tally) {
 	}
 }
 
-// cut credits the open pieces up to t, where a slice ends.
+// cut credits the open spans of all unions up to t, where a slice ends.
 func (d *gpu) cut(t int64, did *[numWays]union, acc *tally) {
 	busy := d.busy.Cut(t)
 	acc.busy += busy
@@ -147,7 +147,7 @@ func (h *thread) addFull(t, e int64, acc *tally) {
 	acc.waited += h.full.Add(t, e) - h.either.Add(t, e)
 }
 
-// cut credits the open pieces up to t, where a slice ends.
+// cut credits the open spans of all unions up to t, where a slice ends.
 func (h *thread) cut(t int64, acc *tally) {
 	ns := h.launch.Cut(t)
 	acc.launch += ns

@@ -4,9 +4,9 @@ package straggler
 const (
 	// Persistence is the share of steps, or of all lateness, that a rank must exceed to be
 	// named. It is also the share of a step's lateness that a rank must exceed to be late in that
-	// step, not just last at some collectives, as some rank always is. Among equal ranks, the
-	// one that is last most often has 57 % of a step's lateness if there are two, and 36 % if
-	// there are four. If one of them is late, it has 98 % (doc.go).
+	// step: some rank is always last at some collectives. Among equal ranks, the one that is last
+	// most often has 57 % of a step's lateness with two ranks, and 36 % with four. If one of them
+	// is late, it has 98 % (doc.go).
 	Persistence = 0.8
 	// quiet is the share of steps without such a rank above which nobody is late: halfway.
 	quiet = 0.5

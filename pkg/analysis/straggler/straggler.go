@@ -62,9 +62,9 @@ type Result struct {
 	neighbours []neighbours // by rank
 }
 
-// Compared is how much was compared. Window is the number of steps that all ranks have, Steps the
-// number of those with matched collectives, Matched the number of these collectives, and Unmatched
-// the number of kernels without a match.
+// Compared is how much was compared. Window is the number of steps that all ranks have, and Steps
+// the number of those with matched collectives. Matched is the number of these collectives, and
+// Unmatched the number of kernels without a match.
 type Compared struct{ Window, Steps, Matched, Unmatched int }
 
 // neighbours holds sums over steps for the correlation of a rank's lateness, in us, with that of

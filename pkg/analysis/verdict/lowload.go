@@ -50,9 +50,9 @@ func (r *Report) lowLoad() *LowLoad {
 	return l
 }
 
-// notHost returns the share of the worst scope's idle time that has no host cause, if that is at
-// least half in every scope with a YES, else 0. decides reports whether without it no scope would
-// be a YES. The share includes waits for requests, see lowLoad.
+// notHost returns the share of the worst scope's idle time that has no host cause. It returns 0
+// unless that is at least half in every scope with a YES. decides reports whether no scope would
+// be a YES without that time. The share includes waits for requests, see lowLoad.
 func (r *Report) notHost() (share float64, decides bool) {
 	decides = true
 	for i := range r.Scopes {

@@ -77,7 +77,7 @@ type Report struct {
 	// Reported are the metrics of the aggregate without a vote.
 	Reported Reported `json:"reported"`
 	// RaisedBy is "host_bound_ratio" if a YES would be a NO without the time that GPUs wait in
-	// collectives for a late host (the lower end of its interval), else null.
+	// collectives for a late host, else null. The lower end of that time's interval decides.
 	RaisedBy *string `json:"raised_by"`
 	// Collectives describes the collectives that waits are of, null if there are none.
 	Collectives *metric.Collectives `json:"collectives,omitempty"`
@@ -452,8 +452,8 @@ func (r *Report) unmatched(s *Scope) float64 {
 	return c.UnmatchedPart * s.at(comm) * s.at(gpuUtilization)
 }
 
-// waitUnknown returns the first scope that may be a YES, if the verdict is NO but the causes of
-// waits in collectives are unknown, and the share of its time in these waits. Else both are nil.
+// waitUnknown is about a NO that might be a YES if the causes of waits in collectives were known.
+// It returns the first such scope and the share of its time in these waits; else both are nil.
 func (r *Report) waitUnknown() (*Scope, *float64) {
 	for i := range r.Scopes {
 		s := &r.Scopes[i]
