@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// API returns the canonical form of a recorded CUDA API name: without the marks
-// of the per-thread default stream (_ptsz, _ptds) and without its version, which
-// is _v and four or more digits for the runtime (cuda…) and _v and one digit for
-// the driver (cu…):
+// API returns the canonical form of a recorded CUDA API name: without the suffix of the
+// per-thread default stream (_ptsz, _ptds) and without its version, which is _v and four
+// or more digits for the runtime (cuda…), and _v and one digit for the driver (cu…):
 //
 //	cudaLaunchKernel_ptsz_v7000       cudaLaunchKernel
 //	cuMemcpyHtoDAsync_v2_ptsz         cuMemcpyHtoDAsync
 //	cudaStreamGetCaptureInfo_v2_v11030  cudaStreamGetCaptureInfo_v2
 //
-// The _v2 of a runtime name stays: it tells two calls apart. A name that does not
-// start with cu is returned as it is, and so is one that is canonical already.
-// The result shares the name's memory; only a name that has its mark before a
+// The _v2 of a runtime name stays, because it distinguishes two calls. A name that does
+// not start with cu, or is canonical already, is returned unchanged. The result shares
+// the memory of name, except for a name with a stream suffix before a version that
+// stays.
 // version that stays needs a new one.
 func API(name string) string {
 	if !strings.HasPrefix(name, "cu") {
@@ -40,8 +40,7 @@ func API(name string) string {
 	}
 }
 
-// cutVersion splits name before its last _v and digits; version is empty when it
-// does not end that way.
+// cutVersion splits name before a final _v and digits; version is "" if there are none.
 func cutVersion(name string) (rest, version string) {
 	i := len(name)
 	for i > 0 && isDigit(name[i-1]) {
@@ -53,8 +52,7 @@ func cutVersion(name string) (rest, version string) {
 	return name[:i-2], name[i-2:]
 }
 
-// versionGoes says whether version, "_v" and digits, is one that the canonical
-// form leaves out.
+// versionGoes reports whether the canonical form omits version, "_v" and digits.
 func versionGoes(version string, runtime bool) bool {
 	digits := len(version) - len("_v")
 	if runtime {
@@ -63,7 +61,7 @@ func versionGoes(version string, runtime bool) bool {
 	return digits == 1
 }
 
-// cutStreamMark takes the mark of the per-thread default stream off a name.
+// cutStreamMark removes the suffix of the per-thread default stream from a name.
 func cutStreamMark(name string) (string, bool) {
 	if s, ok := strings.CutSuffix(name, "_ptsz"); ok {
 		return s, true
@@ -74,9 +72,9 @@ func cutStreamMark(name string) (string, bool) {
 // isDigit reports whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ClassAPI returns the class of an API call by its canonical name: one of
-// [Launch], [GraphLaunch], [Sync], [MemOp], [Alloc] and [Other]. The table is in
-// the package comment.
+// ClassAPI returns the class of an API call, by its canonical name: one of [Launch],
+// [GraphLaunch], [Sync], [MemOp], [Alloc] and [Other]. The package comment has the
+// table.
 func ClassAPI(canonical string) string {
 	switch {
 	case isLaunch(canonical):
@@ -98,7 +96,7 @@ func ClassAPI(canonical string) string {
 	return Other
 }
 
-// cutAPI takes the name of the API off a call's.
+// cutAPI removes the prefix of the API (cuda, cu, hip) from the name of a call.
 func cutAPI(canonical string) (call string, ok bool) {
 	for _, api := range [...]string{"cuda", "cu", "hip"} {
 		if call, ok = strings.CutPrefix(canonical, api); ok {
@@ -108,8 +106,8 @@ func cutAPI(canonical string) (call string, ok bool) {
 	return canonical, false
 }
 
-// isLaunch reports whether a canonical name is of a call that launches kernels. They are
-// listed: cudaLaunchHostFunc, which begins in the same way, launches none.
+// isLaunch reports whether a call of that canonical name launches kernels. They are
+// listed individually: cudaLaunchHostFunc, with the same prefix, launches none.
 func isLaunch(name string) bool {
 	switch name {
 	case "hipLaunchKernel", "hipLaunchKernelExC", "hipDrvLaunchKernelEx", "hipLaunchByPtr",
@@ -117,7 +115,7 @@ func isLaunch(name string) bool {
 		"hipLaunchCooperativeKernel", "hipLaunchCooperativeKernelMultiDevice", "hipExtLaunchMultiKernelMultiDevice",
 		"hipModuleLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernelMultiDevice":
 		return true
-	case "urEnqueueKernelLaunch", "urEnqueueKernelLaunchCustomExp", "zeCommandListAppendLaunchKernel": // of XPUs
+	case "urEnqueueKernelLaunch", "urEnqueueKernelLaunchCustomExp", "zeCommandListAppendLaunchKernel": // of Intel XPUs
 		return true
 	case "cudaLaunch", "cudaLaunchKernel", "cudaLaunchKernelExC",
 		"cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernelMultiDevice",
@@ -129,16 +127,16 @@ func isLaunch(name string) bool {
 	return false
 }
 
-// allocFamilies are the starts of calls, less cuda or cu, that are alloc however
-// they go on: cudaMallocAsync, cuModuleLoadDataEx.
+// allocFamilies are prefixes of calls, without cuda or cu, that are alloc whatever
+// follows: cudaMallocAsync, cuModuleLoadDataEx.
 var allocFamilies = []string{
 	"Malloc", "MemAlloc", "Free", "MemFree",
 	"EventCreate", "EventRecord", "StreamCreate",
 	"ModuleLoad", "LibraryLoad",
 }
 
-// isAlloc reports whether a call, less cuda, cu or hip, makes, maps or frees something: memory,
-// streams, events or code.
+// isAlloc reports whether a call, without cuda, cu or hip, makes, maps or frees
+// something: memory, streams, events or code.
 func isAlloc(call string) bool {
 	switch call {
 	case "HostAlloc", "HostMalloc", "HostFree", "HostRegister", "HostUnregister",

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Effect is what a call does that matters to whoever waits for it, as bits.
+// Effect is what a call does, as bits, as far as it matters to whoever waits for it.
 type Effect uint8
 
-// The effects.
+// Effects.
 const (
 	Blocks       Effect = 1 << iota // a copy or fill that blocks the calling thread
-	MakesObjects                    // makes or drops memory, streams, events or code: a steady step should not
-	LoadsCode                       // loads code, links it, or makes a graph ready to replay
-	Polls                           // asks whether the GPU is done, and does not wait for it
+	MakesObjects                    // makes or destroys memory, streams, events or code: a steady step should not
+	LoadsCode                       // loads or links code, or instantiates a graph
+	Polls                           // asks if the GPU is done, without waiting
 )
 
-// EffectOf returns what a call does, by its canonical name; 0 for anything else.
+// EffectOf returns the effects of a call, by its canonical name; 0 if it has none.
 func EffectOf(canonical string) Effect {
 	call, ok := cutAPI(canonical)
 	switch {
@@ -36,29 +36,30 @@ func EffectOf(canonical string) Effect {
 	return 0
 }
 
-// objectCalls are the starts of calls, less cuda or cu, that make or drop objects.
+// objectCalls are the prefixes of calls, without cuda or cu, that make or destroy
+// objects.
 var objectCalls = []string{
 	"Malloc", "Free", "HostAlloc", "HostRegister", "HostUnregister", "MemAlloc", "MemFree", "MemHostAlloc",
 	"MemHostRegister", "MemHostUnregister", "MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemSetAccess",
 	"MemAddress", "MemPoolTrim", "EventCreate", "StreamCreate", "StreamDestroy", "ModuleUnload", "LibraryUnload",
 }
 
-// makesObjects identifies calls that make or drop objects among those of class [Alloc],
-// of which others are cheap: recording an event, asking how much memory is free.
+// makesObjects reports whether a call of class [Alloc] makes or destroys objects. Others
+// are cheap: recording an event, asking how much memory is free.
 func makesObjects(call string) bool {
 	switch call {
 	case "MallocAsync", "FreeAsync", "MemAllocAsync", "MemFreeAsync", "MallocFromPoolAsync", "MemAllocFromPoolAsync":
-		return false // out of a pool: as cheap as a launch
+		return false // from a pool: as cheap as a launch
 	}
 	return slices.ContainsFunc(objectCalls, func(p string) bool { return strings.HasPrefix(call, p) })
 }
 
-// CUPTI's kinds of overhead by the number that an export has in overheadType,
-// and what Nsight Systems calls them. Tables of enums are not in every export
-// and differ in wording, so the names are fixed here.
+// overheads are CUPTI's kinds of overhead by number (overheadType of an export), with
+// the names that nsys gives them. Not every export has tables of enums, and their
+// wording differs, so the names are fixed here.
 var overheads = [...]string{
 	2: "Driver Compiler",                  // JIT
-	3: "CUPTI Buffer Flush",               // the profiler's own, as the next two
+	3: "CUPTI Buffer Flush",               // the profiler's own, like the next two
 	4: "CUPTI Instrumentation",            //
 	5: "CUPTI Resource",                   //
 	6: "Runtime Triggered Module Loading", //
@@ -70,8 +71,8 @@ var overheads = [...]string{
 // is full: the GPU is late, not the host.
 const QueueFull = "Command Buffer Full"
 
-// ClassOverhead returns the class of a CUPTI overhead by the name that Nsight Systems or
-// PyTorch's profiler gives it, "" for one that is undefined, unknown or new.
+// ClassOverhead returns the class of a CUPTI overhead by the name that nsys or PyTorch's
+// profiler gives it, "" if it is undefined, unknown or new.
 func ClassOverhead(name string) string {
 	switch slices.Index(overheads[:], name) {
 	case 2, 6, 7:
@@ -86,8 +87,8 @@ func ClassOverhead(name string) string {
 	return ""
 }
 
-// Overhead returns the name of a kind of CUPTI overhead, "" for one that has
-// none: undefined, unknown, or new.
+// Overhead returns the name of a kind of CUPTI overhead, "" if it is undefined, unknown
+// or new.
 func Overhead(overheadType int64) string {
 	if overheadType < 0 || overheadType >= int64(len(overheads)) {
 		return ""

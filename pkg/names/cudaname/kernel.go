@@ -10,10 +10,10 @@ import (
 // reduction groups. See the package comment.
 const inductor = `^triton_(poi|red|per|for)_`
 
-// pattern matches a name in which yes is found and no, unless it is nil, is not.
+// pattern matches a name that matches yes, and does not match no, unless no is nil.
 type pattern struct{ yes, no anyOf }
 
-// newPattern is a pattern of alternatives.
+// newPattern returns a pattern; yes and no are alternatives.
 func newPattern(yes, no []string) pattern {
 	p := pattern{yes: newAnyOf(yes...)}
 	if len(no) > 0 {
@@ -22,54 +22,54 @@ func newPattern(yes, no []string) pattern {
 	return p
 }
 
-// anyOf is alternatives, without regard to case, as one expression.
+// anyOf is alternatives as one expression, ignoring case.
 type anyOf func() *regexp.Regexp
 
 func newAnyOf(alternatives ...string) anyOf {
 	return later(`(?i)` + strings.Join(alternatives, "|"))
 }
 
-// later is an expression that is compiled when it is first asked for: few commands classify names,
-// and compiling all of them is a third of a short command's time.
+// later returns an expression that is compiled when first needed: few commands classify
+// names, and compiling all expressions takes a third of a short command's time.
 func later(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// match reports whether a name has one of the alternatives.
+// match reports whether a name contains one of the alternatives.
 func (a anyOf) match(s string) bool { return a().MatchString(s) }
 
-// match reports whether a name is of the pattern.
+// match reports whether a name matches the pattern.
 func (p pattern) match(s string) bool {
 	return p.yes.match(s) && (p.no == nil || !p.no.match(s))
 }
 
-// The collectives need more than one look at the name; see ClassKernel.
+// Collectives need several checks of the name; see ClassKernel.
 var (
 	allReducePattern = newPattern([]string{
 		`all_?reduce`, `cross_device_reduce`, `userbuffers.*sum`,
 	}, nil)
-	// The op is multimem_one_shot_all_reduce, its kernel leaves out the all.
+	// The op is multimem_one_shot_all_reduce; its kernel omits the all.
 	multimemPattern = newPattern([]string{`multimem_\w*reduce`}, []string{`reduce_?scatter`})
 	commPattern     = newPattern([]string{
 		`[nr]ccl`, `all_?gather`, `reduce_?scatter`, `send_?recv`, `all_?to_?all`,
 		`moeA2A`, `a2a_kernel`,
 		`userbuffers`, `multimem_`, `nvshmem`, `ipc_\w*rsag`, `push_oneshot`,
 	}, nil)
-	// twoShotTail is the kernel after an all-reduce; its namespace and arguments
-	// are named after what it follows.
+	// twoShotTail is the kernel after an all-reduce. Its namespace and arguments are
+	// named after the all-reduce.
 	twoShotTail  = newAnyOf(`rmsNormLamport`)
 	deepEP       = newAnyOf(`(^|::)deep_ep::`)
 	moeNamespace = newAnyOf(`(^|::)\w*moe\w*::`)
 
-	// These two are tried on the kernel's own name only: an all-reduce may well
-	// have a barrier among its template arguments.
+	// These two apply to the kernel's own name only: an all-reduce may have a barrier
+	// among its template arguments.
 	notCollective = newAnyOf(`lamport_?initialize`, inductor)
 	notAllReduce  = newAnyOf(`barrier`)
 )
 
-// rules are the classes below the collectives; the first that matches wins.
-// Routing stands before attention and grouped GEMMs before GEMMs, which would
-// take their kernels; norms before quant, because fused norms quantise.
+// rules are the classes after the collectives; the first match wins. Routing precedes
+// attention, and grouped GEMMs precede GEMMs, which would match their kernels. Norms
+// precede quant, because fused norms quantise.
 var rules = []struct {
 	class string
 	pattern
@@ -79,14 +79,14 @@ var rules = []struct {
 		`deepseek_v3_topk`, `group_idx_and_topk`, `expand_?input_?rows`,
 	}, []string{inductor})},
 	{Attention, newPattern([]string{
-		`flash([^i]|$)`, // not flashinfer, which is a whole library
+		`flash([^i]|$)`, // not flashinfer, which is a library
 		`attention`, `attn`, `fmha`, `mmha`, `(^|_)mha`, `mha_`, `multi_?head`,
 		`(^|_)mla`, `mla_`, `mqa_logits`, `xqa`, `delta_rule`,
 		`(batch|single)_?(decode|prefill)_?with`, `merge_?states?`,
 		`^_fwd_(kernel|grouped)`,
 		`(mask(ed)?|triang\w*|bias)_?soft_?max`,
-		// PyTorch's for rows of up to 1,024, which no vocabulary is, and ggml's, which
-		// samples on the host.
+		// PyTorch's for rows of up to 1,024, shorter than any vocabulary, and ggml's,
+		// which samples on the host.
 		`softmax_warp_forward`, `^soft_max_f32`,
 		`kv_?cache`, `(reshape|concat)_and_cache`, `paged_?kv`, `kv_ind(ices|ptr)`,
 	}, []string{inductor})},
@@ -128,27 +128,27 @@ var rules = []struct {
 	}, []string{`barrier`})},
 }
 
-// maxClassed is how many bytes of each form of a name are looked at: beyond those of any
-// compiler, and a megabyte would take eight seconds.
+// maxClassed is how many bytes of each form of a name are used. No compiler writes
+// longer ones, and a megabyte would take eight seconds.
 const maxClassed = 16 << 10
 
-// ClassKernel returns the class of a kernel by its short name and its demangled
-// one, either of which may be empty, by the first 16 KiB of each form. The table of
-// classes and how names are matched are in the package comment.
+// ClassKernel returns the class of a kernel by its short and its demangled name, either
+// of which may be empty. It uses the first 16 KiB of each. The package comment has the
+// table of classes, and says how names are matched.
 func ClassKernel(short, demangled string) string {
 	sym := newSymbol(short, demangled)
 	for _, s := range []*string{&sym.base, &sym.scope, &sym.head} {
 		*s = (*s)[:min(len(*s), maxClassed)]
 	}
 	if notCollective.match(sym.base) {
-		return classByRules(sym.base) // its namespaces are the collectives'
+		return classByRules(sym.base) // its namespaces are those of collectives
 	}
 	mayReduce := !notAllReduce.match(sym.base)
 	if class := classCollective(sym.base, mayReduce); class != Other {
 		return class
 	}
 	switch {
-	case deepEP.match(sym.scope): // its kernels are called dispatch and combine
+	case deepEP.match(sym.scope): // its kernels are named dispatch and combine
 		return Comm
 	case moeNamespace.match(sym.scope):
 		return MoE

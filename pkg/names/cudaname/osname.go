@@ -1,8 +1,7 @@
-// Osname sorts the calls of the operating system's libraries into classes, by
-// what a thread inside them waits for.
+// The calls of OS libraries are classified by what a thread inside them waits for.
 //
-// The class of a call is the first of these that matches its name, leading underscores
-// left out:
+// The class of a call is the first of these that matches its name, without leading
+// underscores:
 //
 //	lock    pthread mutexes, reader-writer and spin locks
 //	wait    condition variables, barriers, semaphores, futexes
@@ -14,8 +13,8 @@
 //	file    files and what their names stand for; read and write of any descriptor
 //	other   everything else
 //
-// A class says what such a call may wait for, not that the thread waited: fread is off the
-// CPU for four fifths of its time, mmap for a thirtieth.
+// A class says what such a call may wait for, not that the thread waited: fread is off
+// the CPU for four fifths of its time, mmap for a thirtieth.
 
 package cudaname
 
@@ -25,12 +24,12 @@ import (
 	"sync"
 )
 
-// The classes of calls of the operating system's libraries, besides [Other].
+// Classes of OS calls, besides [Other].
 const (
 	Lock   = "lock"   // mutexes, reader-writer and spin locks
 	Wait   = "wait"   // condition variables, barriers, semaphores, futexes
 	Join   = "join"   // the end of a thread or process
-	Sleep  = "sleep"  // time
+	Sleep  = "sleep"  // a time to pass
 	IO     = "io"     // poll, epoll, sockets, message queues
 	Driver = "driver" // ioctl
 	Memory = "memory" // mappings and the limit of the heap
@@ -55,8 +54,7 @@ var osPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
-// ClassOS returns the class of a call by its name. It is meant to be asked once for a name,
-// not once for a row.
+// ClassOS returns the class of an OS call. Call it once per name, not once per row.
 func ClassOS(name string) string {
 	name = strings.TrimLeft(name, "_")
 	for _, class := range OSClasses {
@@ -67,15 +65,15 @@ func ClassOS(name string) string {
 	return Other
 }
 
-// promptCalls matches the calls of those classes that come back at once, whatever others do.
+// promptCalls matches calls that return at once, whatever others do.
 var promptCalls = later(`^(pthread_\w+_(unlock|try\w+|init|destroy|signal|broadcast)|pthread_tryjoin_np|sem_(post|trywait|getvalue|init|destroy)|sched_yield)$`)
 
-// Waits reports whether a call may wait at all. Who is off its CPU in one that does not had to
-// give that up: in pthread_cond_signal to the thread that it woke, say.
+// Waits reports whether a call may wait at all. A thread that is off its CPU in one that
+// does not was preempted, for example in pthread_cond_signal by the thread that it woke.
 func Waits(name string) bool { return !promptCalls().MatchString(strings.TrimLeft(name, "_")) }
 
 var asks = later(`^(p?poll|p?select|epoll_p?wait|sched_yield|pthread_yield)$`)
 
-// Asks reports whether a call asks whether there is something, or lets others run, and comes back:
-// a thread that is on a CPU in it spins.
+// Asks reports whether a call polls or yields, and returns: a thread that is on a CPU in
+// it spins.
 func Asks(name string) bool { return asks().MatchString(strings.TrimLeft(name, "_")) }

@@ -1,28 +1,27 @@
-// Stack says what functions in the stacks of host threads are called, and to
-// which family they belong: what kind of work a thread does while it is in them.
+// Functions in the stacks of host threads are named, and assigned to a family: the kind
+// of work that a thread does inside them.
 //
 // # Frames
 //
-// A frame is named by its function, or, where that is not known, by its module in
-// brackets: the base name of the file only, as paths hold names of users. Addresses are
-// left out: they differ from run to run. What the profiler puts in place of a function is
-// in brackets, too ([Max depth], [Broken backtraces], [Unknown]). The interpreter's loop,
-// in which a function of Python runs whose name no native stack has, is followed by
-// " [python]"; of functions that Python itself names to profilers (py::NAME:FILE) the
-// name and the base name of the file remain.
+// A frame is named by its function, or if that is unknown, by its module in brackets:
+// only the base name of the file, because paths contain names of users. Addresses are
+// left out, because they differ between runs. What the profiler puts in place of a
+// function is in brackets, too ([Max depth], [Broken backtraces], [Unknown]). The
+// interpreter's loop is followed by " [python]": it runs a Python function whose name no
+// native stack has. Of functions that Python itself names to profilers (py::NAME:FILE),
+// the name and the base name of the file remain.
 //
 // # Families
 //
-// The family of a stack is that of its leaf, but for garbage collection and waits for the
-// interpreter lock, which are what they are whatever they call. The first entry of the
-// table that matches decides: one that names functions by the function, one that names
-// modules by the base name of the file.
+// The family of a stack is that of its leaf, except that garbage collection and waits
+// for the interpreter lock include whatever they call. The first matching entry of the
+// table decides. Entries match the function, the base name of the module, or both.
 //
 // # Rejected
 //
-// To give a leaf in libc to who called it: three of four samples have no callers. To name a
-// function without a symbol by the interpreter that it lies in alone: most of the collector is
-// without where Python was stripped; see [Collectors].
+// Assigning a leaf in libc to its caller: three of four samples have no callers. Naming
+// a function without symbols by its interpreter alone: where Python is stripped, most of
+// the collector has no symbols; see [Collectors].
 
 package cudaname
 
@@ -35,18 +34,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// family says which functions, or which modules, are of a family.
+// family is an entry of the table: the functions, or the modules, of a family.
 type family struct {
 	family    event.Class
 	functions *regexp.Regexp // nil for any
 	modules   *regexp.Regexp // nil for any
-	inside    bool           // holds for what they call as well
+	inside    bool           // also holds for what they call
 }
 
 func match(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 
-// families are in the order in which they are tried. They are compiled when a stack is first
-// looked at: most recordings have none.
+// families are in the order in which they are tried. They are compiled when a stack is
+// first examined: most recordings have none.
 var families = sync.OnceValue(func() []family {
 	return []family{
 		// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
@@ -72,18 +71,20 @@ var families = sync.OnceValue(func() []family {
 	}
 })
 
-// Collectors reports whether a function of Python is one that only the garbage collector calls, of
-// those that have a name where Python's own symbols were stripped: so their caller, which has none
-// then, is of the collector, too. (CPython 3.8 to 3.14, Modules/gcmodule.c and Python/gc.c.)
+// Collectors reports whether only the garbage collector calls a function of Python.
+// These functions keep their names when Python's own symbols are stripped. Their caller,
+// which then has no name, is part of the collector, too. (CPython 3.8 to 3.14,
+// Modules/gcmodule.c and Python/gc.c.)
 func Collectors(function string) bool { return collectors.MatchString(function) }
 
 var collectors = match(`^_?Py(Object_Visit(Instance|Managed)|(Tuple|Dict)_MaybeUntrack)`)
 
-// Module returns the base name of a module.
+// Module returns the base name of a module's path.
 func Module(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // Family returns the family of a function in a module, which may be a path, and whether
-// it holds for all that the function calls. One that is not known has the name "".
+// it includes all that the function calls. function is "" if unknown. The family is
+// event.Other if no entry matches.
 func Family(function, module string) (family event.Class, inside bool) {
 	module = Module(module)
 	for _, r := range families() {
@@ -94,11 +95,11 @@ func Family(function, module string) (family event.Class, inside bool) {
 	return event.Other, false
 }
 
-// loop matches the functions in which functions of Python run.
+// loop matches the functions that run Python functions.
 var loop = match(`^_?PyEval_EvalFrame(Default|Ex)?(\.|$)`)
 
-// Frame returns the name of a frame in a stack: of a function, or of its module where
-// resolved is false.
+// Frame returns the name of a frame of a stack: the function, or if resolved is false or
+// function is "", the module in brackets.
 func Frame(function, module string, resolved bool) string {
 	module = Module(module)
 	switch {
@@ -116,11 +117,10 @@ func Frame(function, module string, resolved bool) string {
 	return clean(function)
 }
 
-// entities are what nsys writes for the brackets of names such as <module>.
+// entities are what nsys writes for the angle brackets in names such as <module>.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// Python returns the name of the frame of a function of Python, line 0 for one that is
-// not known.
+// Python returns the name of the frame of a Python function; line 0 means unknown.
 func Python(function, file string, line int64) string {
 	name := clean(entities.Replace(function))
 	if file = clean(Module(entities.Replace(file))); file == "" {
@@ -135,11 +135,11 @@ func Python(function, file string, line int64) string {
 // maxName is how many bytes of a name are kept.
 const maxName = 512
 
-// paths match what may be a path in a name: its directories are left out.
+// paths matches the directories of what may be a path in a name.
 var paths = match(`(^|[\s(\[="':,<@])(?:[A-Za-z]:)?[/\\][^\s;:,()<>"']*[/\\]`)
 
-// clean returns a name without what separates frames, without what no terminal should
-// see, without directories, and not longer than maxName.
+// clean removes from a name the separator of frames, characters unsafe for terminals,
+// and directories. It cuts the name to maxName bytes.
 func clean(name string) string {
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") + "…"

@@ -7,15 +7,15 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// symbol is a kernel's name in the forms that its class is looked up by.
-type symbol struct {
-	base  string // last component: the short name
-	scope string // with its namespaces, without template arguments
+// symbol is a kernel's name in the forms used to find its class.
+type symbol struct { // last component of scope: the short name
+	base  string // with namespaces, without template arguments
+	scope string // with namespaces and template arguments, without the parameter list
 	head  string // with both, without the parameter list
 }
 
-// ShortKernel returns a kernel's own name, of a demangled one: without namespaces,
-// return type, template arguments and parameters, as nsys has it beside that.
+// ShortKernel returns a kernel's own name from its demangled one: without namespaces,
+// return type, template arguments and parameters, as nsys stores it next to that.
 func ShortKernel(demangled string) string {
 	if base := newSymbol("", demangled).base; base != "" {
 		return base
@@ -23,9 +23,9 @@ func ShortKernel(demangled string) string {
 	return demangled
 }
 
-// Demangle returns a kernel's demangled name where it is a mangled one, as ROCm records
-// those of libraries; else the name as it is, and so where nothing is gained: a name
-// that is not whole, or would be beyond 64 KiB.
+// Demangle returns the demangled form of a mangled name, which ROCm records for kernels
+// of libraries. A name that is not mangled, is incomplete, or would exceed 64 KiB is
+// returned unchanged.
 func Demangle(name string) string {
 	if !strings.HasPrefix(name, "_Z") {
 		return name
@@ -33,9 +33,8 @@ func Demangle(name string) string {
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(16))
 }
 
-// newSymbol reads a short and a demangled name, either of which may be missing.
-// A short name that is in fact a demangled one, as some text reports have it, is
-// read the same.
+// newSymbol parses a short and a demangled name, either of which may be "". A short name
+// may itself be a demangled one, as in some text reports.
 func newSymbol(short, demangled string) symbol {
 	demangled = cmp.Or(demangled, short)
 	scope, head := splitDemangled(demangled)
@@ -47,10 +46,10 @@ func newSymbol(short, demangled string) symbol {
 	return symbol{base: base, scope: scope, head: head}
 }
 
-// splitDemangled returns a demangled name's qualified name and what stands before
-// its parameter list. It reads what it can of a name cut short or out of balance.
+// splitDemangled returns the qualified name in a demangled name, and what precedes its
+// parameter list. It tolerates names that are truncated or unbalanced.
 func splitDemangled(name string) (scope, head string) {
-	// As nsys writes it: parentheses are left to parameter lists.
+	// Written as by nsys: parentheses are only for parameter lists.
 	name = strings.ReplaceAll(name, "(anonymous namespace)", "<unnamed>")
 	var out strings.Builder
 	depth, inner, end := 0, 0, len(name)
@@ -77,12 +76,12 @@ scan:
 		}
 	}
 	scope = strings.TrimSpace(out.String())
-	// What precedes is the return type.
+	// The return type precedes the last space.
 	scope = scope[strings.LastIndexByte(scope, ' ')+1:]
 	return scope, name[:end]
 }
 
-// lastComponent is what follows the last "::" of a scope.
+// lastComponent returns what follows the last "::" of a scope.
 func lastComponent(scope string) string {
 	if i := strings.LastIndex(scope, "::"); i >= 0 && i+2 < len(scope) {
 		return scope[i+2:]

@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// Counts is what a forward-step marker tells about its step.
+// Counts is what a forward-step marker says about its step.
 type Counts struct {
 	Step    int64 // the engine's number of the step
-	HasStep bool  // false: the marker has none, and Step is 0
+	HasStep bool  // false if the marker has no number; Step is then 0
 
 	Ctx, Gen  int64 // context (prefill) and generation (decode) requests in the batch
-	HasCounts bool  // false: the marker does not tell, and Ctx and Gen are 0
+	HasCounts bool  // false if the marker has no counts; Ctx and Gen are then 0
 }
 
-// A Set is a set of forward-step markers: the presets, or a user's expression. It
-// is safe for concurrent use. The zero Set is [Presets].
+// A Set is a set of forward-step markers: the presets, or a user's expression. It is
+// safe for concurrent use. The zero Set is equal to [Presets].
 type Set struct {
-	re             *regexp.Regexp // nil: the presets
-	step, ctx, gen []int          // subexpressions of re by these names
+	re             *regexp.Regexp // nil for the presets
+	step, ctx, gen []int          // indexes of re's groups with these names
 }
 
-// Presets is the set of the markers that the package comment lists.
+// Presets is the set of markers that the package comment lists.
 var Presets = &Set{}
 
 // Parse is [Set.Parse] of the [Presets].
 func Parse(text string) (Counts, bool) { return parsePreset(text) }
 
-// Compile returns the set of the names in which the regular expression expr is
-// found. Its named groups step, ctx and gen, none of which it must have, capture
-// the decimal numbers that go into [Counts]; other named groups are an error. A
-// name may stand in several alternatives: the first that captured counts.
+// Compile returns the set of names that contain a match of the regular expression expr.
+// Its named groups step, ctx and gen, all optional, capture the decimal numbers of
+// [Counts]; other named groups are an error. A group name may occur in several
+// alternatives; the first one that captured counts.
 //
-// Where only one of ctx and gen captures something, the other count is 0; where
-// neither does, the counts are not known.
+// If only one of ctx and gen captures something, the other count is 0. If neither does,
+// the counts are unknown.
 func Compile(expr string) (*Set, error) {
 	if expr == "" {
 		return nil, errors.New("marker expression is empty: it would match every range")
@@ -62,10 +62,9 @@ func Compile(expr string) (*Set, error) {
 	return set, nil
 }
 
-// Parse returns what text tells about its step, and whether it is a forward-step
-// marker at all. A text whose numbers do not fit in an int64, or where a group of
-// a user's expression captured something that is no such number, or a negative
-// count, is none.
+// Parse returns what text says about its step; ok reports whether it is a forward-step
+// marker. It is not one if a number does not fit in an int64, if a group of the user's
+// expression captured something else than a number, or if a count is negative.
 func (s *Set) Parse(text string) (Counts, bool) {
 	if s.re == nil {
 		return parsePreset(text)
@@ -83,8 +82,8 @@ func (s *Set) Parse(text string) (Counts, bool) {
 	return Counts{Step: step, HasStep: hasStep, Ctx: ctx, Gen: gen, HasCounts: hasCtx || hasGen}, true
 }
 
-// captured returns the number that the first of groups to take part in a match
-// captured, and whether there is one; ok is false where that is no number.
+// captured returns the number captured by the first of groups that took part in the
+// match, and whether there is one. ok is false if that is not a number.
 func captured(text string, loc, groups []int) (n int64, has, ok bool) {
 	for _, group := range groups {
 		if start, end := loc[2*group], loc[2*group+1]; start >= 0 {
@@ -98,14 +97,14 @@ func captured(text string, loc, groups []int) (n int64, has, ok bool) {
 	return 0, false, true
 }
 
-// Home is what leads to and names a user's directory in a path.
+// Home matches the part of a path up to and including the name of a user's directory.
 var Home = regexp.MustCompile(`[^\s"'(),=\[\]]*[/\\](?:home|Users)[/\\]+[^/\\\s"'(),\[\]]+[/\\]?|~[^/\s"'(),]*/`)
 
-// Homeless returns a name without the home directories in it: whoever writes a range may
-// put a path into it.
+// Homeless removes home directories from a name: the author of a range may have put a
+// path into it.
 func Homeless(text string) string {
 	if !strings.Contains(text, "/home/") && !strings.Contains(text, "Users") && !strings.Contains(text, "~") {
-		return text // Fast path: nearly all.
+		return text // Fast path: nearly all names.
 	}
 	return Home.ReplaceAllString(text, "")
 }

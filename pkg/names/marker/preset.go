@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parsePreset tries the engine that text's first byte points to, so that one of
-// the many names that are no marker costs a comparison or two.
+// parsePreset tries the engine that the first byte of text suggests, so that the many
+// names that are not markers cost a comparison or two.
 func parsePreset(text string) (Counts, bool) {
 	if text == "" {
 		return Counts{}, false
@@ -24,11 +24,11 @@ func parsePreset(text string) (Counts, bool) {
 	return Counts{}, false
 }
 
-// schedulePrefix is what the steps of the schedule of PyTorch's profiler begin with.
+// schedulePrefix begins the steps of the schedule of PyTorch's profiler.
 const schedulePrefix = "ProfilerStep#"
 
-// parseSchedule reads the step of PyTorch's own schedule, "ProfilerStep#12", which says
-// nothing of requests.
+// parseSchedule reads a step of PyTorch's own schedule, "ProfilerStep#12", which has no
+// counts.
 func parseSchedule(text string) (c Counts, ok bool) {
 	s, ok := strings.CutPrefix(text, schedulePrefix)
 	if !ok {
@@ -41,12 +41,12 @@ func parseSchedule(text string) (c Counts, ok bool) {
 	return c, true
 }
 
-// parseTensorRT reads the wordings of TensorRT-LLM, old and new:
+// parseTensorRT reads the markers of TensorRT-LLM, old and new:
 //
 //	_forward_step: 0 ctx reqs, 4 gen reqs
 //	[Executor] _forward_step 7: 2 ctx reqs, 512 ctx tokens, 4 gen reqs
 //
-// What follows the generation requests may be anything.
+// Anything may follow the generation requests.
 func parseTensorRT(text string) (c Counts, ok bool) {
 	s := strings.TrimPrefix(text, "[Executor] ")
 	if s, ok = strings.CutPrefix(s, "_forward_step"); !ok {
@@ -67,7 +67,7 @@ func parseTensorRT(text string) (c Counts, ok bool) {
 	if s, ok = strings.CutPrefix(s, " ctx reqs, "); !ok {
 		return Counts{}, false
 	}
-	// Here stand the tokens or the generation requests.
+	// The tokens or the generation requests follow.
 	if t, found := strings.CutPrefix(skipDigits(s), " ctx tokens, "); found && len(t) < len(s)-len(" ctx tokens, ") {
 		s = t
 	}
@@ -81,25 +81,25 @@ func parseTensorRT(text string) (c Counts, ok bool) {
 	return c, true
 }
 
-// parseVLLM reads the wordings of vLLM, and of what follows it:
+// parseVLLM reads the markers of vLLM, and ATOM's:
 //
 //	execute_new_2_cached_4
 //	execute_6_context_2(512)_generation_4(4)
 //	execute_model context_2(512) generation_4(4)
 //
-// The numbers in parentheses are tokens, which are passed over.
+// The numbers in parentheses are tokens, which are skipped.
 func parseVLLM(text string) (c Counts, ok bool) {
 	s, ok := strings.CutPrefix(text, "execute_")
 	if !ok {
 		return Counts{}, false
 	}
-	if t, ok := strings.CutPrefix(s, "new_"); ok { // the oldest wording
+	if t, ok := strings.CutPrefix(s, "new_"); ok { // the oldest form
 		return parseCounts(t, "", "_cached_", false)
 	}
 	if t, ok := strings.CutPrefix(s, "model "); ok { // ATOM's
 		return parseCounts(t, "context_", " generation_", true)
 	}
-	if t := skipDigits(s); len(t) < len(s) { // the newer wording's total
+	if t := skipDigits(s); len(t) < len(s) { // the total of the newer form
 		if s, ok = strings.CutPrefix(t, "_"); !ok {
 			return Counts{}, false
 		}
@@ -107,8 +107,8 @@ func parseVLLM(text string) (c Counts, ok bool) {
 	return parseCounts(s, "context_", "_generation_", true)
 }
 
-// parseCounts reads two numbers, each after a text and, where there are any, before
-// parentheses.
+// parseCounts reads two numbers, each after its text, and if parentheses is set,
+// followed by parentheses. Nothing may follow.
 func parseCounts(s, ctx, gen string, parentheses bool) (c Counts, ok bool) {
 	for _, n := range []struct {
 		before string
@@ -134,9 +134,9 @@ func parseCounts(s, ctx, gen string, parentheses bool) (c Counts, ok bool) {
 	return c, true
 }
 
-// parseSGLang reads SGLang's wording, "step[DECODE bs=4]", in which more may follow the
-// size. Of a mixed batch it says no more than the sum: one request is taken for the context's.
-// A mode that is not known makes a marker all the same, without counts.
+// parseSGLang reads SGLang's marker, "step[DECODE bs=4]", in which more may follow the
+// size. For a mixed batch it has only the sum: one request is assumed to be a context
+// request. With an unknown mode it is a marker without counts.
 func parseSGLang(text string) (Counts, bool) {
 	s, ok := strings.CutPrefix(text, "step[")
 	if !ok {
@@ -166,8 +166,8 @@ func parseSGLang(text string) (Counts, bool) {
 	return c, true
 }
 
-// number reads the digits that s starts with. There must be one, and the number
-// must fit.
+// number reads the digits with which s begins. There must be at least one, and the
+// number must fit in an int64.
 func number(s string) (n int64, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && isDigit(s[i]); i++ {
@@ -180,7 +180,7 @@ func number(s string) (n int64, rest string, ok bool) {
 	return n, s[i:], i > 0
 }
 
-// skipDigits is s without the digits that it starts with.
+// skipDigits returns s without its leading digits.
 func skipDigits(s string) string {
 	for s != "" && isDigit(s[0]) {
 		s = s[1:]
@@ -188,7 +188,7 @@ func skipDigits(s string) string {
 	return s
 }
 
-// skipParenthesis skips a parenthesis that s starts with and that has none inside.
+// skipParenthesis skips the parentheses with which s begins, which must not be nested.
 func skipParenthesis(s string) (rest string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		return s, false
@@ -197,7 +197,8 @@ func skipParenthesis(s string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// isWord reports whether s is ASCII letters, digits and underscores, one at least.
+// isWord reports whether s consists of ASCII letters, digits and underscores, at least
+// one.
 func isWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isDigit(c) && c != '_' && (c|0x20 < 'a' || 'z' < c|0x20) {

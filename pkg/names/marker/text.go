@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// The class of an NVTX range.
+// Classes of NVTX ranges.
 const (
 	Step  = "step"  // a forward step
 	Prep  = "prep"  // preparation of a step's input: the text contains one of PrepNames
-	GIL   = "gil"   // waiting for the interpreter lock, or holding it
+	GIL   = "gil"   // waiting for the interpreter lock (GIL), or holding it
 	GC    = "gc"    // garbage collection
 	Range = "range" // every other range
 )
 
-// PrepNames returns what the text of a range contains that prepares a step's
-// inputs. An analysis takes the first of them that occurs in a rank, and that one
-// only: the ranges of one engine may nest.
+// PrepNames returns texts that the names of ranges contain which prepare a step's
+// inputs. An analysis should use the first one that occurs in a rank, and only that:
+// ranges of one engine may nest.
 func PrepNames() [3]string {
 	return [3]string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
 }
@@ -24,10 +24,10 @@ func PrepNames() [3]string {
 // ClassNVTX is [Set.Class] of the [Presets].
 func ClassNVTX(text string) string { return Presets.Class(text) }
 
-// Class returns the class of an NVTX range by its text: one of [Step], by the
-// markers of s, [GIL], [GC], [Prep] and [Range]; the first that fits. The steps of
-// the profiler's schedule are Range: they are markers only where an engine has none,
-// which one text does not tell.
+// Class returns the class of an NVTX range by its text: the first that fits of [Step] (a
+// marker of s), [GIL], [GC], [Prep] and [Range]. Steps of the profiler's schedule are
+// Range with the presets: they are markers only if the engine has none, which one text
+// does not show.
 func (s *Set) Class(text string) string {
 	if _, ok := s.Parse(text); ok && (s.re != nil || !strings.HasPrefix(text, schedulePrefix)) {
 		return Step
@@ -43,14 +43,14 @@ func (s *Set) Class(text string) string {
 	return Range
 }
 
-// fetchesRequests matches ranges in which an engine gets its requests.
+// fetchesRequests matches ranges in which an engine fetches its requests.
 var fetchesRequests = regexp.MustCompile(`(?i)(fetch|recv|receive|get|poll|wait)\w*_?(new_)?req(uest)?s?(_queue)?\b|wait\w*_for_work|input_queue|idle_loop`)
 
-// FetchesRequests reports whether a range of that text is where an engine gets its requests:
-// who waits there has nothing to do.
+// FetchesRequests reports whether an engine fetches its requests in ranges with that
+// text: a thread that waits in one has nothing to do.
 func FetchesRequests(text string) bool { return fetchesRequests.MatchString(text) }
 
-// isPrep looks for the two of PrepNames that the third is not contained in.
+// isPrep looks for two of PrepNames; they contain the third.
 func isPrep(text string) bool {
 	return strings.Contains(text, "prepare_inputs") || strings.Contains(text, "_prepare_tp_inputs")
 }
@@ -60,14 +60,14 @@ type GILState uint8
 
 const (
 	NoGIL      GILState = iota // not a GIL range
-	HoldingGIL                 // the thread has the lock
+	HoldingGIL                 // the thread holds the lock
 	WaitingGIL                 // the thread waits for it
 )
 
-// WaitsForGIL is how the text of a range begins in which a thread waits for the lock.
+// WaitsForGIL begins the text of ranges in which a thread waits for the lock.
 const WaitsForGIL = "Waiting for GIL"
 
-// GILStateOf returns what the range with this text says about the lock.
+// GILStateOf returns what a range with this text says about the lock.
 func GILStateOf(text string) GILState {
 	switch {
 	case strings.HasPrefix(text, "Holding GIL"):
@@ -78,13 +78,11 @@ func GILStateOf(text string) GILState {
 	return NoGIL
 }
 
-// IsGC says whether the range with this text is a run of Python's garbage
-// collector.
+// IsGC reports whether a range with this text is a run of Python's garbage collector.
 func IsGC(text string) bool { return strings.HasPrefix(text, "Python GC") }
 
-// Fold returns name with each run of ASCII digits folded to one #, so that ranges
-// that differ in a number only go by one name. A name without a digit is returned
-// as it is.
+// Fold returns name with each run of ASCII digits folded to one #, so that ranges that
+// differ only in a number share a name. A name without digits is returned unchanged.
 func Fold(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return '0' <= r && r <= '9' }) < 0 {
 		return name
@@ -92,7 +90,8 @@ func Fold(name string) string {
 	return string(AppendFolded(nil, []byte(name)))
 }
 
-// AppendFolded appends name to buf, folded as by [Fold].
+// AppendFolded appends name, folded as by [Fold], to buf, and returns the extended
+// slice.
 func AppendFolded(buf, name []byte) []byte {
 	inRun := false
 	for _, c := range name {
