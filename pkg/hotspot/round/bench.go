@@ -17,23 +17,23 @@ import (
 // Metric names a figure of a serving benchmark.
 type Metric string
 
-// The metrics, in the order of reports. Latencies are means over requests in ms.
+// The metrics, in report order. Latencies are means over requests in ms.
 const (
 	OutputThroughput  Metric = "throughput_tok_s"         // generated tokens per second, all requests
 	RequestThroughput Metric = "request_throughput_req_s" // requests per second
-	TPOT              Metric = "tpot_ms"                  // time per output token, the first left out
+	TPOT              Metric = "tpot_ms"                  // time per output token, without the first
 	ITL               Metric = "itl_ms"                   // time between two tokens
-	E2EL              Metric = "e2el_ms"                  // time of a request from end to end
+	E2EL              Metric = "e2el_ms"                  // end-to-end time of a request
 	TTFT              Metric = "ttft_ms"                  // time to first token
 )
 
-// Metrics are all of them. The first ones that both sides have decide.
+// Metrics are all metrics. The first one that both sides have decides.
 var Metrics = []Metric{OutputThroughput, RequestThroughput, TPOT, ITL, E2EL, TTFT}
 
 // HigherIsBetter reports whether more of a metric is an improvement.
 func (m Metric) HigherIsBetter() bool { return m == OutputThroughput || m == RequestThroughput }
 
-// Benchmark is one run of a benchmark. A metric that it lacks was not measured.
+// Benchmark is one run of a benchmark. A missing metric was not measured.
 type Benchmark map[Metric]float64
 
 //go:embed bench.toml
@@ -47,19 +47,20 @@ var benchKeys = sync.OnceValue(func() (keys map[Metric][]string) {
 	return keys
 })
 
-// maxBench is how long the file of a benchmark may be. Unit: bytes.
-// Reason: those with a row for each request are some MB.
+// maxBench is the largest benchmark file, in bytes. Reason: files with a row per
+// request have some MB.
 const maxBench = 256 << 20
 
-// notNumbers are what Python writes for numbers that are none: SGLang's files have
+// notNumbers matches what Python writes for NaN and infinity: SGLang's files have
 // "request_rate": Infinity.
 var notNumbers = regexp.MustCompile(`([:,\[]\s*)-?(?:NaN|Infinity)\b`)
 
-// ReadBench reads the JSON that a serving benchmark wrote: one object, or several one
-// after another, each a run.
+// ReadBench reads the JSON of a serving benchmark: one object, or several in sequence,
+// each a run.
 //
-// Tools name one figure differently, and some nest it: of the paths of a metric the first that
-// is there counts. An object with none of them is an error: it is most likely another file.
+// Tools name the same figure differently, and some nest it: of a metric's paths the
+// first that exists counts. An object with none of them is an error: it is most likely
+// another file.
 func ReadBench(r io.Reader) (runs []Benchmark, err error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBench+1))
 	if err != nil {
@@ -86,7 +87,7 @@ func ReadBench(r io.Reader) (runs []Benchmark, err error) {
 		b := Benchmark{}
 		for m, paths := range benchKeys() {
 			for _, path := range paths {
-				if x := number(object, path); x > 0 { // SGLang writes 0 where nothing streamed
+				if x := number(object, path); x > 0 { // SGLang writes 0 if nothing was streamed
 					b[m] = x
 					break
 				}
@@ -99,7 +100,7 @@ func ReadBench(r io.Reader) (runs []Benchmark, err error) {
 	}
 }
 
-// number is what an object has at a path, 0 where that is no number.
+// number returns an object's number at a path, 0 if there is none.
 func number(object map[string]json.RawMessage, path string) (x float64) {
 	key, rest, nested := strings.Cut(path, "/")
 	if !nested {

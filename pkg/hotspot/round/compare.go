@@ -10,10 +10,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// compareProfiles fills in how the round's profile differs from before.
-// The change is that of the outermost functions of both: what they call is in their time. It
-// is per step where steps of both are known, else of the whole, and null where no such
-// function is shared.
+// compareProfiles fills in how the round's profile differs from an earlier one. The
+// change is that of the outermost functions of both, whose times include their callees.
+// It is per step if the steps of both are known, else in total, and null if they share
+// no such function.
 func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	da, db, known := perStep(before, after)
 	r.PerStep = known
@@ -43,7 +43,7 @@ func (r *Round) compareProfiles(before, after *profile) (warnings []string) {
 	return warnings
 }
 
-// union calls each with what two rounds spent on the same thing, nil where one lacks it.
+// union calls each with the costs of the same thing in two rounds, nil if one lacks it.
 func union[K comparable](before, after map[K]cost, each func(k K, a, b *cost)) {
 	for k, a := range before {
 		if b, both := after[k]; both {
@@ -59,8 +59,8 @@ func union[K comparable](before, after map[K]cost, each func(k K, a, b *cost)) {
 	}
 }
 
-// changes compares the functions of two rounds by their key, and the lines of those that both
-// have: of a function that one lacks it is said once, not for each of its lines.
+// changes compares the functions of two rounds by key, and the lines of those that both
+// have. A function that one lacks is reported once, not per line.
 func changes(before, after *profile, da, db float64) (functions, lines []Change) {
 	union(before.functions, after.functions, func(k functionKey, a, b *cost) {
 		functions = append(functions, change(k, a, b, da, db))
@@ -72,7 +72,7 @@ func changes(before, after *profile, da, db float64) (functions, lines []Change)
 	return largest(functions), largest(lines)
 }
 
-// costOf is what a map has for a key, nil for nothing.
+// costOf returns the cost of a key, nil if there is none.
 func costOf[K comparable](costs map[K]cost, k K) *cost {
 	if c, ok := costs[k]; ok {
 		return &c
@@ -80,8 +80,8 @@ func costOf[K comparable](costs map[K]cost, k K) *cost {
 	return nil
 }
 
-// change is how a function, or a line of it, went from a to b, of which one
-// may be nil: it was not there. Times are divided by da and db, the steps of each.
+// change returns how a function, or one of its lines, changed from a to b, one of which
+// may be nil: it did not exist. Times are divided by da and db, the numbers of steps.
 func change(k functionKey, a, b *cost, da, db float64) Change {
 	c := Change{Function: k.name, File: k.file, Source: cmp.Or(a, b).source}
 	if a != nil {
@@ -99,7 +99,7 @@ func change(k functionKey, a, b *cost, da, db float64) Change {
 	return c
 }
 
-// perHit is the time of a hit in us, nil where it was never hit.
+// perHit returns the time per hit in us, nil if there were no hits.
 func perHit(c cost) *float64 {
 	if c.hits <= 0 {
 		return nil
@@ -107,7 +107,7 @@ func perHit(c cost) *float64 {
 	return new(float64(c.ns) / 1000 / float64(c.hits))
 }
 
-// largest are the largest changes.
+// largest returns the largest changes.
 func largest(all []Change) []Change {
 	slices.SortFunc(all, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.DeltaUs), math.Abs(a.DeltaUs)), cmp.Compare(a.File, b.File),
@@ -121,7 +121,7 @@ func largest(all []Change) []Change {
 	return all
 }
 
-// values are a metric's figures in all runs, nil where a run lacks it.
+// values returns a metric's figures in all runs, nil if a run lacks it.
 func values(runs []Benchmark, m Metric) []float64 {
 	x := make([]float64, 0, len(runs))
 	for _, b := range runs {
@@ -134,8 +134,8 @@ func values(runs []Benchmark, m Metric) []float64 {
 	return x
 }
 
-// estimate is the mean of a metric over runs. Each run is the mean of many requests,
-// so that the number of runs is all that limits what is known.
+// estimate returns the mean of a metric over runs. Each run is the mean of many
+// requests, so only the number of runs limits the precision.
 func estimate(x []float64) stat.Estimate {
 	mean := stat.Mean(x)
 	u := make([]float64, len(x))
@@ -145,9 +145,9 @@ func estimate(x []float64) stat.Estimate {
 	return stat.Repeated(mean, u, stat.MinSamples*len(x))
 }
 
-// changed is how much the mean of a metric changed from a to b, in percent of a's, and the
-// 95 % interval of that, nil where nothing is known of it: a side with one run is taken to
-// differ from the next as much as those of the other do.
+// changed returns the change of a metric's mean from a to b, in percent of a's, and its
+// 95 % interval, nil if unknown. A side with one run is taken to vary as much as the
+// runs of the other side.
 func changed(a, b []float64) (pct float64, interval *[2]float64) {
 	base := stat.Mean(a)
 	pct = 100 * (stat.Mean(b) - base) / base
@@ -162,9 +162,9 @@ func changed(a, b []float64) (pct float64, interval *[2]float64) {
 	return pct, &[2]float64{100 * d.Lo / base, 100 * d.Hi / base}
 }
 
-// compareBench fills in the round's benchmark, and how it differs from before.
-// Metrics that the round lacks are left out; those that only the earlier one lacks have no
-// change.
+// compareBench fills in the round's benchmark and how it differs from an earlier one.
+// Metrics that the round lacks are left out; those that only the earlier one lacks have
+// no change.
 func (r *Round) compareBench(before, after []Benchmark) {
 	for _, m := range Metrics {
 		x := values(after, m)

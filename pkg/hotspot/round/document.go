@@ -7,8 +7,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Document is the report on all rounds, for people: how the last one went, each round,
-// whether to stop, and the final summary.
+// Document returns the report on all rounds for people: how the last one went, each
+// round, whether to stop, and the final summary.
 func (res *Result) Document() *report.Document {
 	d, first := report.New(res.title())
 	last := &res.Rounds[len(res.Rounds)-1]
@@ -41,8 +41,8 @@ func (res *Result) Document() *report.Document {
 	return d
 }
 
-// With is the report on all rounds, followed by that on the profile of the last one that
-// was kept; the latter alone where there is no round after the baseline.
+// With returns the report on all rounds followed by that on the last kept profile, or
+// only the latter if there is no round after the baseline.
 func (res *Result) With(profile *report.Document) *report.Document {
 	if len(res.Rounds) < 2 {
 		return profile
@@ -53,8 +53,8 @@ func (res *Result) With(profile *report.Document) *report.Document {
 	return d
 }
 
-// Brief makes the brief report on the last kept profile one on the rounds: whether to go on is the
-// answer, and the profile has what to do then.
+// Brief turns the brief report on the last kept profile into one on the rounds: the
+// answer is whether to go on, and the profile says what to do then.
 func (res *Result) Brief(b *report.Brief) *report.Brief {
 	b.Answer, b.Conclusion = res.title().String()+"; go on", string(res.Rounds[len(res.Rounds)-1].Verdict)
 	if why := res.Stop.Reason; why != nil {
@@ -63,7 +63,7 @@ func (res *Result) Brief(b *report.Brief) *report.Brief {
 	return b.Fit()
 }
 
-// title is the verdict on the last round, and what all of them came to.
+// title returns the verdict on the last round, and the overall result.
 func (res *Result) title() report.Text {
 	last := &res.Rounds[len(res.Rounds)-1]
 	if len(res.Rounds) == 1 {
@@ -104,7 +104,7 @@ func (r *Round) section(d *report.Document) {
 	}
 }
 
-// unitOf is what times of a round are per.
+// unitOf returns what the times of a round are per.
 func unitOf(perStep bool) string {
 	if perStep {
 		return " per step"
@@ -130,7 +130,7 @@ func changeTable(s *report.Section, changes []Change, what string, perStep bool)
 	}
 }
 
-// summarySections are the seven parts of the final summary.
+// summarySections adds the seven parts of the final summary.
 func (res *Result) summarySections(d *report.Document) {
 	s := &res.Summary
 	rounds := d.Section("Summary: rounds")
@@ -154,7 +154,7 @@ func (res *Result) summarySections(d *report.Document) {
 	res.changeSections(d)
 }
 
-// pctCell is a change in percent, empty where it is not known.
+// pctCell returns a change in percent, missing if it is unknown.
 func pctCell(x *float64) report.Cell {
 	if x == nil {
 		return report.Cell{}
@@ -162,7 +162,8 @@ func pctCell(x *float64) report.Cell {
 	return report.Str(fmt.Sprintf("%+.1f %%", *x))
 }
 
-// metricCell is a metric of the round with its unit, empty where it was not measured.
+// metricCell returns a metric of the round with its unit, missing if it was not
+// measured.
 func (r *Round) metricCell(m Metric) report.Cell {
 	if mean := r.mean(m); mean != nil {
 		return report.Str(m.show(*mean))
@@ -170,8 +171,8 @@ func (r *Round) metricCell(m Metric) report.Cell {
 	return report.Cell{}
 }
 
-// mean is a metric of the round's benchmark, in the metric's unit, nil where it was not
-// measured.
+// mean returns a metric of the round's benchmark, in the metric's unit, nil if it was
+// not measured.
 func (r *Round) mean(m Metric) *float64 {
 	for i := range r.Benchmark {
 		if r.Benchmark[i].Metric == m {
@@ -181,7 +182,7 @@ func (r *Round) mean(m Metric) *float64 {
 	return nil
 }
 
-// show is a figure of a metric with its unit.
+// show formats a figure of a metric with its unit.
 func (m Metric) show(x float64) string {
 	switch m {
 	case OutputThroughput:
@@ -192,8 +193,8 @@ func (m Metric) show(x float64) string {
 	return fmt.Sprintf("%.4g ms", x)
 }
 
-// benchmarkSection compares the baseline with the last kept round that was measured, metric
-// by metric.
+// benchmarkSection compares the baseline with the last kept round that was measured, by
+// metric.
 func (res *Result) benchmarkSection(d *report.Document) {
 	s := d.Section("Summary: benchmark")
 	if len(res.Summary.Benchmark) == 0 {
@@ -217,7 +218,7 @@ func (res *Result) benchmarkSection(d *report.Document) {
 	}
 }
 
-// changeSections list what was kept, what was not, what is left and what to do next.
+// changeSections lists what was kept, what was not, what is left and what to do next.
 func (res *Result) changeSections(d *report.Document) {
 	s := d.Section("Summary: changes")
 	if len(res.Summary.Changes) == 0 {
@@ -248,7 +249,7 @@ func (res *Result) changeSections(d *report.Document) {
 	d.Section("Summary: recommendations").Items(res.Summary.Recommendations)
 }
 
-// at is where a change was, and of which type.
+// at returns the place and type of a change.
 func at(file string, line int, typ string) report.Text {
 	if line > 0 {
 		file = fmt.Sprintf("%s:%d", file, line)

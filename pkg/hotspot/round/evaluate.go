@@ -8,22 +8,22 @@ import (
 	"github.com/hostbound/hostbound/pkg/hotspot"
 )
 
-// Options are what the rounds do not say.
+// Options are settings that the rounds do not contain.
 type Options struct {
-	Max   int    // rounds after the baseline, 0: DefaultMax
-	Notes *Notes // nil for none
+	Max   int    // most rounds after the baseline, 0 for DefaultMax
+	Notes *Notes // nil if there are none
 }
 
-// Evaluate follows the rounds, of which the first is the baseline.
+// Evaluate evaluates the rounds, of which the first is the baseline.
 func Evaluate(in []Input, o Options) *Result {
 	if o.Max <= 0 {
 		o.Max = DefaultMax
 	}
 	res := &Result{Rounds: []Round{}, Warnings: unknownNotes(in, o.Notes)}
 	profiles := make([]*profile, len(in))
-	last, measured := 0, 0 // the last round that was kept, and the last of these with a benchmark
+	last, measured := 0, 0 // the last kept round, and the last kept one with a benchmark
 	for i := range in {
-		if len(in) > 1 { // alone there is nothing to compare it with
+		if len(in) > 1 { // alone there is nothing to compare with
 			profiles[i] = newProfile(&in[i])
 		}
 		r := begin(&in[i], o.Notes)
@@ -56,7 +56,7 @@ func Evaluate(in []Input, o Options) *Result {
 	return res
 }
 
-// begin is a round before it is compared: no list of it is null.
+// begin returns a round before it is compared, with empty lists instead of null ones.
 func begin(in *Input, notes *Notes) Round {
 	r := Round{Name: in.Name, TotalUs: in.Report.TotalUs, Steps: in.Report.Steps, Note: notes.of(in.Name),
 		Functions: []Change{}, Lines: []Change{}, Pitfalls: []Pitfall{}}
@@ -66,7 +66,7 @@ func begin(in *Input, notes *Notes) Round {
 	return r
 }
 
-// unknownNotes warns of notes on rounds that there are not.
+// unknownNotes warns of notes on rounds that do not exist.
 func unknownNotes(in []Input, notes *Notes) (warnings []string) {
 	if notes == nil {
 		return nil
@@ -79,7 +79,7 @@ func unknownNotes(in []Input, notes *Notes) (warnings []string) {
 	return warnings
 }
 
-// affinity warns where rounds were allowed to run on different CPUs.
+// affinity warns if rounds were allowed to run on different CPUs.
 func affinity(rounds []Round) (warnings []string) {
 	var first *Note
 	for _, r := range rounds {
@@ -94,9 +94,9 @@ func affinity(rounds []Round) (warnings []string) {
 	return warnings
 }
 
-// target is the line, or else the function, that the round was to improve: what the
-// notes name, or else of the lines of the hotspots of the round before that which lost
-// most time.
+// target returns the line, or else the function, that the round was to improve: what
+// the notes name, or else the line that lost most time among the hotspots of the round
+// before.
 func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 	da, db, _ := perStep(a, b)
 	if fn, number, ok := noted(r.Note, a); ok {
@@ -110,7 +110,7 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 		}
 		fn := keyOf(h.File, h.Function)
 		for number := range a.keys[fn] {
-			if number < h.Line || number > h.LastLine { // a loop, and what it does
+			if number < h.Line || number > h.LastLine { // a loop and its body
 				continue
 			}
 			c := changeOf(a, b, fn, number, da, db)
@@ -123,8 +123,8 @@ func target(before *hotspot.Report, a, b *profile, r *Round) *Change {
 	return best
 }
 
-// noted is the function and line of the round before that a note names.
-// A line goes before a function, as it says more. Paths are compared as profiles reduce them.
+// noted returns the function and line of the round before that a note names. A line
+// takes precedence over a function. Paths are compared in reduced form.
 func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 	if n == nil {
 		return fn, 0, false
@@ -146,8 +146,9 @@ func noted(n *Note, a *profile) (fn functionKey, number int, ok bool) {
 	return fn, 0, false
 }
 
-// changeOf is how a line of a function changed, by its number before, or the function
-// where there is no such line; nil where that is not there, either. Equal lines are one.
+// changeOf returns how a line of a function changed, given by its earlier number. If
+// there is no such line, it returns the function's change; nil if that does not exist,
+// either. Equal lines are merged.
 func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change {
 	if text, there := a.keys[fn][number]; there {
 		t := change(fn, costOf(a.lines[fn], text), costOf(b.lines[fn], text), da, db)
@@ -161,21 +162,21 @@ func changeOf(a, b *profile, fn functionKey, number int, da, db float64) *Change
 	return new(change(fn, was, costOf(b.functions, fn), da, db))
 }
 
-// evidence is a change of one figure, from which a verdict follows.
+// evidence is the change of a figure, from which a verdict follows.
 type evidence struct {
-	by    string      // as MetricDecision has it
-	label string      // before the figure
+	by    string      // as in MetricDecision
+	label string      // precedes the figure
 	pct   float64     // change in percent
-	up    bool        // more of it is better
-	ci    *[2]float64 // 95 % interval of pct, nil not known
-	noise float64     // where ci is not known, the least change that counts, in percent
-	doubt string      // what to know of it where ci is not known
+	up    bool        // more is better
+	ci    *[2]float64 // 95 % interval of pct, nil if unknown
+	noise float64     // least change that counts if ci is unknown, in percent
+	doubt string      // caveat if ci is unknown
 }
 
-// decide sets the verdict, and what speaks for it.
-// A benchmark of both rounds decides alone. Where none is, the traces of both do, else the
-// profile, which slows short lines down; a benchmark of an earlier round can only make it worse.
-// Failed tests call for taking it back, whatever the verdict.
+// decide sets the verdict and its reason. If both rounds have a benchmark, it decides
+// alone; else the traces of both, else the profile, which slows short lines down. A
+// benchmark of an earlier round can only worsen the verdict. Failed tests call for a
+// rollback, whatever the verdict.
 func (r *Round) decide(moved *Moved) {
 	bench := decisive(r.Benchmark)
 	switch measured := bench != nil && *r.BenchAgainst == *r.Against; {
@@ -203,8 +204,8 @@ func (r *Round) decide(moved *Moved) {
 	}
 }
 
-// decisive is the first metric of which there are figures of both rounds, nil without one. The
-// time to the first token is none: it waits in queues.
+// decisive returns the first metric that both rounds have, nil if none. Time to first
+// token does not count: it includes waiting in queues.
 func decisive(bench []MetricChange) *evidence {
 	for _, c := range bench {
 		if c.ChangePct != nil && c.Metric != TTFT {
@@ -214,9 +215,9 @@ func decisive(bench []MetricChange) *evidence {
 	return nil
 }
 
-// decideBy decides by a figure: by its interval, where one is known.
+// decideBy decides by a figure, using its interval if that is known.
 func (r *Round) decideBy(e *evidence) {
-	better := 0 - e.pct // no negative zero
+	better := 0 - e.pct // avoids negative zero
 	if e.up {
 		better = e.pct
 	}
@@ -241,9 +242,9 @@ func (r *Round) decideBy(e *evidence) {
 	}
 }
 
-// checkBenchmark adds what a benchmark says against an earlier round than the profile is
-// compared with: how much of it is this round's is not known, but together they must not
-// have made it worse.
+// checkBenchmark adds a benchmark's change since an earlier round than the profile is
+// compared with. How much of it is due to this round is unknown, but together the
+// rounds must not have made it worse.
 func (r *Round) checkBenchmark(by *evidence) {
 	switch {
 	case by != nil:
@@ -258,7 +259,7 @@ func (r *Round) checkBenchmark(by *evidence) {
 	}
 }
 
-// metricNames are the metrics as text.
+// metricNames are the metrics' names in text.
 var metricNames = map[Metric]string{
 	OutputThroughput: "throughput", RequestThroughput: "request throughput", TPOT: "TPOT", ITL: "ITL", E2EL: "E2EL", TTFT: "TTFT",
 }

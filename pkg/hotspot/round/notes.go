@@ -11,7 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Notes are what people say of the rounds: a file in TOML or JSON.
+// Notes are a user's remarks about the rounds: a file in TOML or JSON.
 //
 //	[[rounds]]
 //	name = "round1_one_loop"
@@ -31,33 +31,32 @@ type Notes struct {
 	Rounds []Note `json:"rounds" toml:"rounds"` // in any order, each once
 }
 
-// Note is what is said of one round. Everything but its name may be left out.
+// Note is the note on one round. Only its name is required.
 type Note struct {
-	Name     string   `json:"name" toml:"name"`         // the round's
+	Name     string   `json:"name" toml:"name"`         // the round's name
 	Change   string   `json:"change" toml:"change"`     // what was changed, a phrase
-	Function string   `json:"function" toml:"function"` // the target, where Line does not say
-	File     string   `json:"file" toml:"file"`         // its base name counts
-	Line     int      `json:"line" toml:"line"`         // before the change, 0 not known
-	Type     string   `json:"type" toml:"type"`         // of waste, as hotspots --types names it
-	Tests    string   `json:"tests" toml:"tests"`       // "passed", "failed", "" not run
-	Reverted bool     `json:"reverted" toml:"reverted"` // the change was taken back: the next round starts without it
-	CPUs     string   `json:"cpus" toml:"cpus"`         // that the engine was allowed to run on, as in 0-7,16
+	Function string   `json:"function" toml:"function"` // the target, if Line does not give it
+	File     string   `json:"file" toml:"file"`         // only its base name counts
+	Line     int      `json:"line" toml:"line"`         // before the change, 0 if unknown
+	Type     string   `json:"type" toml:"type"`         // type of waste, as in hotspots --types
+	Tests    string   `json:"tests" toml:"tests"`       // "passed", "failed", or "" if not run
+	Reverted bool     `json:"reverted" toml:"reverted"` // the change was reverted: the next round starts without it
+	CPUs     string   `json:"cpus" toml:"cpus"`         // CPUs that the engine was allowed to run on, such as 0-7,16
 	Failed   []Failed `json:"failed" toml:"failed"`     // what else was tried in the round
 }
 
-// Failed is a change that was taken back.
+// Failed is a change that was reverted.
 type Failed struct {
 	Change string `json:"change" toml:"change"` // a phrase
-	Type   string `json:"type" toml:"type"`     // of waste that it was to remove
-	Reason string `json:"reason" toml:"reason"` // why it was taken back
+	Type   string `json:"type" toml:"type"`     // type of waste that it was to remove
+	Reason string `json:"reason" toml:"reason"` // why it was reverted
 }
 
-// maxNotes is how long notes may be, in bytes.
+// maxNotes is the most bytes of notes.
 const maxNotes = 4 << 20
 
-// ReadNotes reads notes in JSON or TOML, which their first character tells.
-// Keys that notes do not have are errors: a change that is noted under a wrong one would
-// be lost without a word.
+// ReadNotes reads notes in JSON or TOML, recognised by the first character. Unknown
+// keys are errors: a change noted under a wrong key would be lost silently.
 func ReadNotes(r io.Reader) (*Notes, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxNotes+1))
 	if err != nil {
@@ -85,7 +84,7 @@ func ReadNotes(r io.Reader) (*Notes, error) {
 	return n, n.check()
 }
 
-// check refuses notes that would be read in two ways.
+// check refuses ambiguous notes.
 func (n *Notes) check() error {
 	seen := map[string]bool{}
 	for _, r := range n.Rounds {
@@ -102,7 +101,7 @@ func (n *Notes) check() error {
 	return nil
 }
 
-// of returns the note on a round, nil where there is none.
+// of returns the note on a round, nil if there is none.
 func (n *Notes) of(name string) *Note {
 	if n == nil {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Pitfall is what a line that did not pay looks like.
+// Pitfall is a known pattern that a line matches which made a round slower.
 type Pitfall struct {
-	Name     string `json:"name"`     // that of pitfalls.toml
-	Function string `json:"function"` // that the line is of
+	Name     string `json:"name"`     // as in pitfalls.toml
+	Function string `json:"function"` // function of the line
 	Line     int    `json:"line"`     // in the round that regressed
-	Code     string `json:"-"`        // the line's source; in reports only
+	Code     string `json:"-"`        // source of the line; in reports only
 	Reason   string `json:"reason"`   // why it does not pay
 }
 
@@ -22,7 +22,7 @@ type pitfallRule struct {
 	Name    string `toml:"name"`
 	Pattern string `toml:"pattern"`
 	Reason  string `toml:"reason"`
-	Source  string `toml:"source"` // where Reason is from
+	Source  string `toml:"source"` // where Reason is documented
 
 	expr *regexp.Regexp
 }
@@ -30,7 +30,7 @@ type pitfallRule struct {
 //go:embed pitfalls.toml
 var pitfallFile string
 
-// pitfallRules are read when they are first asked for: most commands never do.
+// pitfallRules are read on first use: most commands never need them.
 var pitfallRules = sync.OnceValue(func() []pitfallRule {
 	var f struct {
 		Pitfall []pitfallRule `toml:"pitfall"`
@@ -44,8 +44,8 @@ var pitfallRules = sync.OnceValue(func() []pitfallRule {
 	return f.Pitfall
 })
 
-// pitfalls are those that the lines look like which came with a change, or became
-// slower per hit by it: the first that fits each line.
+// pitfalls returns the pitfalls of lines that are new, or slower per hit than before:
+// the first that matches each line.
 func pitfalls(lines []Change) []Pitfall {
 	found := []Pitfall{}
 	for _, l := range lines {

@@ -10,30 +10,30 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Prediction is what was said before a change that it would bring, and what it brought. Times
-// are by how much a step is shorter, in us.
+// Prediction is the predicted and the actual gain of a change, as the time by which a
+// step is shorter, in us.
 type Prediction struct {
 	By       string      `json:"by"`           // Replay or Profile
 	Us       float64     `json:"predicted_us"` // per step
-	CameUs   *float64    `json:"came_us"`      // per step; null where it was not measured in the same way
-	CameCIUs *[2]float64 `json:"came_ci_us"`   // its 95 % interval; null of profiles
+	CameUs   *float64    `json:"came_us"`      // actual, per step; null if it was not measured in the same way
+	CameCIUs *[2]float64 `json:"came_ci_us"`   // its 95 % interval; null for profiles
 }
 
-// What predictions are made by.
+// Sources of predictions.
 const (
-	Replay  = "whatif"  // the replay of a trace; compared with the traces of both rounds
-	Profile = "profile" // the time of the line; compared with the profiled time of both rounds
+	Replay  = "whatif"  // replay of a trace; compared with the traces of both rounds
+	Profile = "profile" // time of the line; compared with the profiled time of both rounds
 )
 
-// Moved is by how much the steps of a round are longer than those of the round that it is
-// compared with, by the traces of both.
+// Moved is by how much the steps of a round are longer than those of the round that it
+// is compared with, by the traces of both.
 type Moved struct {
-	DeltaUs float64     // these less those before, the means
-	Pct     float64     // of the steps before
-	CIUs    *[2]float64 // nil where it cannot be told
+	DeltaUs float64     // mean after less mean before, us
+	Pct     float64     // in percent of the mean before
+	CIUs    *[2]float64 // 95 % interval of DeltaUs in us, nil if unknown
 }
 
-// pct is a time in percent of the steps before.
+// pct converts a time in us to percent of the steps before.
 func (m *Moved) pct(us float64) float64 {
 	if m.DeltaUs == 0 {
 		return 0
@@ -41,7 +41,7 @@ func (m *Moved) pct(us float64) float64 {
 	return us * m.Pct / m.DeltaUs
 }
 
-// ReadMoved reads it from what diff says of both traces, as JSON.
+// ReadMoved reads it from diff's JSON about both traces.
 func ReadMoved(r io.Reader) (*Moved, error) {
 	var d struct {
 		Summary []struct {
@@ -62,7 +62,8 @@ func ReadMoved(r io.Reader) (*Moved, error) {
 	return nil, errors.New("not the JSON of diff: no change of the wall time in it")
 }
 
-// predict finds what the round before said of the target, and compares it with what came.
+// predict finds what the round before predicted for the target, and compares it with
+// the outcome.
 func (r *Round) predict(before *hotspot.Report, moved *Moved) {
 	if r.Target == nil {
 		return
@@ -92,7 +93,7 @@ func (r *Round) predict(before *hotspot.Report, moved *Moved) {
 	}
 }
 
-// say says what was predicted, and what came.
+// say reports the prediction and the outcome.
 func (p *Prediction) say(s *report.Section) {
 	said := fmt.Sprintf("Predicted: steps shorter by %s without this line (by %s)", report.Micros(p.Us), p.By)
 	if p.CameUs == nil {

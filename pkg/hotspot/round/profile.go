@@ -8,19 +8,19 @@ import (
 	"github.com/hostbound/hostbound/pkg/hotspot"
 )
 
-// Input is one round: what was profiled and measured of it.
+// Input is one round: its profile and measurements.
 type Input struct {
 	Name   string          // such as round1_one_loop
-	Report *hotspot.Report // of its ranks, or its parts
-	Bench  []Benchmark     // a run each; none where it was not measured
-	Moved  *Moved          // against the round before that was kept; nil without traces of both
+	Report *hotspot.Report // on its ranks, or its parts
+	Bench  []Benchmark     // one per run; nil if it was not measured
+	Moved  *Moved          // against the last kept round before; nil without traces of both
 }
 
-// functionKey identifies a function in all rounds.
+// functionKey identifies a function across rounds.
 type functionKey struct{ file, name string }
 
-// keyOf leaves out of names what differs from profiler to profiler: folders, the class, and
-// the brackets of a call.
+// keyOf removes from names what differs between profilers: folders, the class, and the
+// parentheses of a call.
 func keyOf(file, name string) functionKey {
 	name = strings.TrimSuffix(name, "()")
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
@@ -32,22 +32,22 @@ func keyOf(file, name string) functionKey {
 // cost is the time of a line or function.
 type cost struct {
 	ns, hits int64
-	number   int    // the line's number, the first of several equal ones
-	source   string // as it stands, without indentation; "" of a function
+	number   int    // line number, the first of several equal lines
+	source   string // as written, without indentation; "" for a function
 }
 
-// profile is what one round's functions and lines cost.
+// profile is the cost of a round's functions and lines.
 type profile struct {
 	functions map[functionKey]cost
 	roots     map[functionKey]bool // no profiled function calls them
 	lines     map[functionKey]map[string]cost
-	keys      map[functionKey]map[int]string // the key of lines, by number
+	keys      map[functionKey]map[int]string // keys of lines, by number
 	steps     int64
 	stepsFrom string
 }
 
-// newProfile adds up what a round spent, on the functions of its report: this knows of ranks and
-// parts.
+// newProfile adds up the time of a round by the functions of its report, which accounts
+// for ranks and parts.
 func newProfile(in *Input) *profile {
 	p := &profile{
 		functions: map[functionKey]cost{}, roots: map[functionKey]bool{},
@@ -68,8 +68,8 @@ func newProfile(in *Input) *profile {
 	return p
 }
 
-// addFunction adds the lines of a function that were hit and hold code. Equal lines are one,
-// with the number of the first.
+// addFunction adds the lines of a function that were hit and have code. Equal lines are
+// merged, under the number of the first.
 func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 	for _, l := range f.Lines {
 		text := normalised(l.Source, false)
@@ -86,8 +86,8 @@ func (p *profile) addFunction(k functionKey, f *lineprof.Function) {
 	}
 }
 
-// sharedRoots are the functions whose times add up to what two rounds can be compared
-// by, and why these are not all outermost functions, where they are not.
+// sharedRoots returns the functions whose times add up to what two rounds are compared
+// by, and the outermost functions that are missing in one of them.
 func sharedRoots(a, b *profile) (keys []functionKey, missing []string) {
 	for k := range a.roots {
 		if !a.roots[k] {
@@ -107,8 +107,8 @@ func sharedRoots(a, b *profile) (keys []functionKey, missing []string) {
 	return keys, missing
 }
 
-// perStep divides times of two rounds by their steps where the same function tells
-// them; otherwise by 1.
+// perStep returns divisors for the times of two rounds: their steps, if the same
+// function counts them in both, else 1.
 func perStep(a, b *profile) (da, db float64, known bool) {
 	if a.steps > 0 && b.steps > 0 && a.stepsFrom == b.stepsFrom {
 		return float64(a.steps), float64(b.steps), true

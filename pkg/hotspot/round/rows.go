@@ -2,7 +2,7 @@ package round
 
 import "github.com/hostbound/hostbound/pkg/trace/table"
 
-// Rows are the rounds as rows.
+// Rows returns the rounds as rows.
 func (res *Result) Rows() *table.Table {
 	columns := "round text, against text, total_us float, steps int, us_per_step float, change_pct float"
 	for _, m := range Metrics {

@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/hotspot"
 )
 
-// stop applies the rules, in the order in which one is named as the reason.
+// stop applies the rules. The first that holds is the reason to stop.
 func (res *Result) stop(last *Input, o Options) {
 	done := len(res.Rounds) - 1
 	res.Stop.Rules = []Rule{
@@ -17,7 +17,7 @@ func (res *Result) stop(last *Input, o Options) {
 		res.littleGain(),
 		highRisk(last.Report),
 	}
-	if d := last.Report.Hidden(); d != nil { // what is left is not known
+	if d := last.Report.Hidden(); d != nil { // what is left is unknown
 		for i := range res.Stop.Rules[2:] {
 			if r := &res.Stop.Rules[2+i]; r.Holds {
 				r.Holds = false
@@ -33,7 +33,7 @@ func (res *Result) stop(last *Input, o Options) {
 	}
 }
 
-// lastGain says what the last round brought, where that was little.
+// lastGain mentions the last round's gain if that was small.
 func (res *Result) lastGain() string {
 	gain := res.Rounds[len(res.Rounds)-1].gain
 	if gain == nil || *gain >= MinGain {
@@ -42,7 +42,8 @@ func (res *Result) lastGain() string {
 	return fmt.Sprintf("; the last one gained %.1f %%, under %.0f %%", 100**gain, 100*MinGain)
 }
 
-// testsFailed holds where the notes say so of the last round; without notes nobody knows.
+// testsFailed holds if the notes say so about the last round; without notes it is
+// unknown.
 func (res *Result) testsFailed() Rule {
 	r := Rule{Rule: "tests failed", Detail: "no note on the tests of the last round"}
 	if n := res.Rounds[len(res.Rounds)-1].Note; n != nil && n.Tests != "" {
@@ -51,8 +52,8 @@ func (res *Result) testsFailed() Rule {
 	return r
 }
 
-// littleGain holds where each of the last two rounds gained little.
-// A gain is a share; a round that cannot be compared has none, and is no evidence of little.
+// littleGain holds if each of the last two rounds gained little. A round that cannot be
+// compared has no gain, and is no evidence of a small one.
 func (res *Result) littleGain() Rule {
 	r := Rule{Rule: fmt.Sprintf("under %.0f %% in each of the last two rounds", 100*MinGain), Detail: "fewer than two rounds that can be compared"}
 	if n := len(res.Rounds); n > 2 && res.Rounds[n-1].gain != nil && res.Rounds[n-2].gain != nil {
@@ -63,8 +64,8 @@ func (res *Result) littleGain() Rule {
 	return r
 }
 
-// onlyCompute holds where no hotspot is left that is not real work.
-// Lines that hide where their time goes may be waste, too, and without source nobody knows.
+// onlyCompute holds if all hotspots left are real work. Lines that hide where their
+// time goes may be waste, and without source it is unknown.
 func onlyCompute(rep *hotspot.Report) Rule {
 	waste, first := 0, ""
 	for _, h := range rep.Hotspots {
@@ -89,7 +90,7 @@ func onlyCompute(rep *hotspot.Report) Rule {
 	return r
 }
 
-// highRisk holds where every hotspot that is left can be changed at high risk only.
+// highRisk holds if every hotspot left can only be changed at high risk.
 func highRisk(rep *hotspot.Report) Rule {
 	r := Rule{Rule: "the rest is high-risk", Detail: "no hotspot left"}
 	left, safe := 0, 0

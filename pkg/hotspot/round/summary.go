@@ -8,7 +8,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// summarise fills in the summary; last is the index of the last round that was kept.
+// summarise fills in the summary; last is the index of the last kept round.
 func (res *Result) summarise(in []Input, profiles []*profile, last int) {
 	s := &res.Summary
 	s.Rounds = len(in) - 1
@@ -26,11 +26,10 @@ func (res *Result) summarise(in []Input, profiles []*profile, last int) {
 	s.Recommendations = res.recommend(in[last].Report)
 }
 
-// cumulative compares the last kept round with the baseline directly: changes of single
-// rounds do not add up, as each is of the functions that its two sides share. nil where
-// nothing can be compared.
-// Times before and after follow from change and percentage, which are those of the shared
-// functions: so they agree with each other.
+// cumulative compares the last kept round with the baseline directly, and returns nil
+// if they cannot be compared. Changes of single rounds do not add up, as each is of the
+// functions that its two sides share. Times before and after are derived from change
+// and percentage of the shared functions, so that they agree.
 func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
 	all := Round{Name: in[last].Name, Against: &in[0].Name}
 	all.compareProfiles(profiles[0], profiles[last])
@@ -47,8 +46,8 @@ func cumulative(in []Input, profiles []*profile, last int) *Cumulative {
 	return c
 }
 
-// benchmarkTable compares the baseline with the last kept round that was measured.
-// Each metric may be of another round: the last kept one that measured it, which it names.
+// benchmarkTable compares the baseline with the last kept round that was measured. Each
+// metric is of the last kept round that measured it, which is named.
 func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 	lines := []BenchmarkLine{}
 	for _, m := range Metrics {
@@ -70,15 +69,15 @@ func benchmarkTable(in []Input, rounds []Round) []BenchmarkLine {
 	return lines
 }
 
-// changes are what was changed and kept, and what was tried and did not pay.
-// What a note says goes before what the profile shows. A round that was kept can have failed
-// attempts, too: those that its note names.
+// changes returns what was changed and kept, and what was tried and did not pay. A note
+// takes precedence over the profile. A round that was kept can have failed attempts,
+// too: those in its note.
 func (res *Result) changes() (made []Made, failed []Attempt) {
 	made, failed = []Made{}, []Attempt{}
 	for i := range res.Rounds {
 		r := &res.Rounds[i]
 		n := cmp.Or(r.Note, &Note{})
-		for _, f := range n.Failed { // the baseline is no change, but attempts may have begun from it
+		for _, f := range n.Failed { // the baseline is no change, but attempts may have started from it
 			failed = append(failed, Attempt{r.Name, f.Change, f.Type, f.Reason})
 		}
 		t := cmp.Or(r.Target, &Change{})
@@ -102,7 +101,8 @@ func (res *Result) changes() (made []Made, failed []Attempt) {
 	return made, failed
 }
 
-// remaining are the largest hotspots of a report other than real work, as it orders them.
+// remaining returns the largest hotspots of a report other than real work, in report
+// order.
 func remaining(rep *hotspot.Report) []Remaining {
 	left := []Remaining{}
 	for _, h := range rep.Hotspots {
@@ -116,7 +116,7 @@ func remaining(rep *hotspot.Report) []Remaining {
 	return left
 }
 
-// recommend says what to do next.
+// recommend returns what to do next.
 func (res *Result) recommend(rep *hotspot.Report) []string {
 	var out []string
 	last := &res.Rounds[len(res.Rounds)-1]
