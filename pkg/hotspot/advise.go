@@ -25,8 +25,8 @@ func (h *Hotspot) advise(e *Engine, st *steps) {
 	}
 }
 
-// remedies are the entries for a hotspot's type: those of no risk first, then by risk,
-// among equals by what they save.
+// remedies returns the entries for a hotspot: those for its sub-kind first, then by
+// risk, safest first, then by savings.
 func remedies(h *Hotspot) []Remedy {
 	var all []Remedy
 	for _, m := range Knowledge().Remedies {
@@ -35,24 +35,24 @@ func remedies(h *Hotspot) []Remedy {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Remedy) int {
-		return cmp.Or(-cmp.Compare(a.Sub, b.Sub), // what is made for the sub-kind first
+		return cmp.Or(-cmp.Compare(a.Sub, b.Sub), // entries for the sub-kind first
 			cmp.Compare(riskOrder(a.Risk), riskOrder(b.Risk)),
 			cmp.Compare(b.Savings[0]+b.Savings[1], a.Savings[0]+a.Savings[1]))
 	})
 	return all[:min(len(all), maxOptions)]
 }
 
-// fits is whether a hotspot's evidence is what the entry is for.
+// fits reports whether a hotspot has the evidence that the entry requires.
 func (m *Remedy) fits(h *Hotspot) bool {
 	return m.Evidence == nil || slices.ContainsFunc(h.Evidence, func(said string) bool {
 		return slices.ContainsFunc(m.Evidence, func(text string) bool { return strings.Contains(said, text) })
 	})
 }
 
-// riskOrder is smaller for what is safer.
+// riskOrder returns the position of a risk, safest first.
 func riskOrder(r Risk) int { return slices.Index([]Risk{"none", "low", "medium", "high"}, r) }
 
-// tests are the unit tests that cover a hotspot's file.
+// tests returns the unit tests that cover a hotspot's file.
 func (e *Engine) tests(h *Hotspot) []string {
 	var all []string
 	for _, c := range e.Class {

@@ -11,8 +11,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Analyze says what the profiles' hot lines are. Profiles of one call are ranks of
-// one run, of which for each function the longest counts, or parts of it (see Options).
+// Analyze classifies the hot lines of profiles. The profiles are ranks of one run, of
+// which the longest time of each function counts, or parts of a run (see Options).
 func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	r := &Report{Profiles: []Profile{}, Functions: []Function{}, Hotspots: []Hotspot{}, DrillDown: []DrillDown{}, Warnings: warnings(profiles), ranks: len(profiles) > 1 && !o.Sum}
 	fns := merge(profiles, o.Sum)
@@ -60,11 +60,11 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// findSteps says how many forward steps were profiled: the option, the entries of a
-// function that runs once per step, or of the outermost one that is entered most regularly.
-// Where the longest runs once, its loop runs once per step.
-// One or two entries are taken for no number of steps: they may be a warm-up and a loop.
-// number is 0 where it is not known, and then nothing is per step.
+// findSteps returns the number of forward steps profiled, and where it is from: the
+// option, the entries of a function known to run once per step, or those of the most
+// regular outermost function. If the longest function runs only once or twice, its loop
+// runs once per step: one or two entries may be a warm-up and a loop. number is 0 if
+// unknown; then nothing is given per step.
 func findSteps(g *graph, o Options) (number int64, from string) {
 	if o.Steps > 0 {
 		return o.Steps, "option"
@@ -88,10 +88,10 @@ func findSteps(g *graph, o Options) (number int64, from string) {
 	return 0, ""
 }
 
-// regular is of the outermost functions the one that was entered as often as most functions
-// were, nil without one. Of as many the one whose entries the others' are a multiple of: what
-// runs per layer runs so many times a step. Otherwise the longest. What by its name
-// is of a layer or a request counts only where nothing else does.
+// regular returns the outermost function that was entered as often as most functions
+// were, nil if there is none. If several qualify, it prefers the one whose entries
+// divide those of the others (what runs per layer runs many times per step), then the
+// longest. A function named after a layer or a request counts only if no other does.
 func (g *graph) regular() *function {
 	alike := map[int64]int{}
 	for _, f := range g.fns {
@@ -119,7 +119,7 @@ func (g *graph) regular() *function {
 	return best
 }
 
-// mainLoop is how often the loop ran that has most of the time, 0 without one.
+// mainLoop returns how often the loop with most of the time ran, 0 if there is none.
 func (b *code) mainLoop() int64 {
 	best, most := int64(0), int64(0)
 	for i := range b.stmts {
@@ -134,9 +134,9 @@ func (b *code) mainLoop() int64 {
 	return best
 }
 
-// addProfiles describes the inputs. The total of one is that of the functions that no
-// profiled function calls, so that nothing counts twice.
-// A function that some inputs lack counts nothing there: per is nil for it, not 0.
+// addProfiles describes the inputs. The total of a profile is that of the functions
+// that no profiled function calls, so that nothing counts twice. A function missing
+// from a profile has nil in per, not 0.
 func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	for at, p := range profiles {
 		info := Profile{Name: p.Name, Format: string(p.Format)}
@@ -153,7 +153,7 @@ func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	}
 }
 
-// share is a time's share of the profiled time.
+// share returns a time, in ns, as a share of the profiled time.
 func (r *Report) share(ns int64) float64 {
 	if r.ProfiledNs <= 0 {
 		return 0
@@ -161,9 +161,8 @@ func (r *Report) share(ns int64) float64 {
 	return float64(ns) / float64(r.ProfiledNs)
 }
 
-// addHotspots makes the hotspots of all functions, by falling time.
-// They are sorted by their own time and cut to Options.Top afterwards, so that what is
-// cut off is always the smallest.
+// addHotspots makes the hotspots of all functions, sorted by own time, longest first.
+// They are cut to Options.Top after sorting, so that only the smallest are dropped.
 func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 	for _, f := range g.fns {
 		switch {
@@ -190,11 +189,11 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 	}
 }
 
-// addLines makes the hotspots of one function: statements less what profiled functions
-// took that they call, and loops with the plain lines in them.
-// Each statement's time is in one hotspot: its own, or its loop's (owners). What a callee
-// took is off, since it has hotspots of its own: so hotspots add up to the profiled time,
-// but for lines below the least share.
+// addLines makes the hotspots of a function: statements without the time of the
+// profiled functions that they call, and loops with the plain lines in them. Each
+// statement's time is in one hotspot: its own, or its loop's (owners). A callee's time
+// is excluded, since it has hotspots of its own. So hotspots add up to the profiled
+// time, except for lines below the least share.
 func (r *Report) addLines(g *graph, f *function, st *steps) {
 	b := f.body
 	owner := b.owners(st)
@@ -232,10 +231,10 @@ func (r *Report) addLines(g *graph, f *function, st *steps) {
 	}
 }
 
-// owners says for each statement which one's hotspot it belongs to: its own, or that
-// of the loop in Python around it.
-// A loop of a plain kind and its plain body lines are one thing to change. Lines in it with
-// a type of their own, such as a wait, are not its.
+// owners returns for each statement the statement whose hotspot it belongs to: itself,
+// or the Python loop around it. A plain loop and the plain lines of its body are one
+// thing to change. Lines in it with their own type, such as a wait, do not belong to
+// it.
 func (b *body) owners(st *steps) []int {
 	looped := map[int]bool{}
 	for i := range b.stmts {
@@ -254,16 +253,16 @@ func (b *body) owners(st *steps) []int {
 	return owner
 }
 
-// belongs is whether a statement in a loop is plain Python: what the loop costs.
-// A line of real work of 5 us and more each time is something that a loop without Python
-// would have to do, too: with it the saving of merged loops would be overstated.
+// belongs reports whether a statement in a loop is plain Python and thus part of the
+// loop's cost. A line of real work, of 5 us or more each time, would also be needed
+// without the Python loop: counting it would overstate the savings of merging loops.
 func (b *body) belongs(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if s.hits == 0 {
 		return false
 	}
 	first := b.classify(i, NoScope, st)[0]
-	if first.sub == "enum" { // what to do about it has nothing to do with the loop
+	if first.sub == "enum" { // its remedy has nothing to do with the loop
 		return false
 	}
 	switch first.kind {
@@ -273,7 +272,8 @@ func (b *body) belongs(i int, st *steps) bool {
 	return first.kind == Compute && s.usPerHit() < realUs
 }
 
-// addWhole makes the hotspot of a function without lines: its own time, by its name.
+// addWhole makes the hotspot of a function without lines: its own time, classified by
+// its name.
 func (r *Report) addWhole(f *function, st *steps) {
 	ns := int64(math.Round(f.credit * float64(f.Ns)))
 	if f.ofStacks() {
@@ -290,10 +290,9 @@ func (r *Report) addWhole(f *function, st *steps) {
 	r.Hotspots = append(r.Hotspots, h)
 }
 
-// byName classifies a function by its module and name alone.
-// It is classified as a call of that name would be. A name is no evidence of what a
-// function does with its time, so the confidence is low, and only waits and allocations
-// are believed at all.
+// byName classifies a function by its module and name, as a call with that name would
+// be. A name does not show what a function spends its time on, so the confidence is
+// low, and only waits and allocations are accepted.
 func byName(f *function) []finding {
 	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name

@@ -11,11 +11,11 @@ type site struct {
 	i int
 }
 
-// attribute gives each profiled time to one place. A function's time is that of the lines
-// that call it, as far as hits and times allow, and the rest is its own account, outer.
-// Callers come first, so that what a caller has no room for is no time of its callees,
-// either. So the statements' own times add up to the sum of all outer, which is
-// the profiled time.
+// attribute assigns each profiled time to one place. A function's time goes to the
+// lines that call it, as far as hits and times allow; the rest is its own account,
+// outer. Callers come first, so that what a caller has no room for does not count for
+// its callees, either. Thus the statements' own times add up to the sum of all outer,
+// which is the profiled time.
 func (g *graph) attribute() {
 	sites := map[*function][]site{}
 	for _, f := range g.fns {
@@ -37,8 +37,8 @@ func (g *graph) attribute() {
 	})
 }
 
-// inOrder visits callers ahead of what they call. Of functions that only call each other the
-// longest is the first. called is whether a caller of f was visited.
+// inOrder visits callers before the functions that they call. If functions only call
+// each other, the longest comes first. called says whether a caller of f was visited.
 func (g *graph) inOrder(visit func(f *function, called bool)) {
 	open := map[*function]int{}
 	callees := map[*function][]*function{}
@@ -53,7 +53,7 @@ func (g *graph) inOrder(visit func(f *function, called bool)) {
 	}
 	done := map[*function]bool{}
 	for next := 0; len(done) < len(g.fns); {
-		if len(ready) == 0 { // a circle
+		if len(ready) == 0 { // a cycle
 			for done[g.fns[next]] {
 				next++
 			}
@@ -69,7 +69,7 @@ func (g *graph) inOrder(visit func(f *function, called bool)) {
 		}
 		visit(f, called)
 		done[f] = true
-		for _, callee := range callees[f] { // the longest first, as all are
+		for _, callee := range callees[f] { // longest first, like all lists
 			if open[callee]--; open[callee] == 0 {
 				ready = append(ready, callee)
 			}
@@ -77,10 +77,11 @@ func (g *graph) inOrder(visit func(f *function, called bool)) {
 	}
 }
 
-// attribute takes f's time off the statements that call it, and says how much of it counts:
-// credit of each ns, outer in all that no statement explains.
-// A hit of a plain statement is one call at most, of one with a comprehension any number.
-// Calls take as long as one another, but where a statement has no room for that.
+// attribute subtracts f's time from the statements that call it. It sets how much of
+// f's time counts: credit per ns, and outer, the time that no statement explains. A hit
+// of a plain statement is at most one call, a hit of one with a comprehension any
+// number. All calls are taken to be equally long, unless a statement has no room for
+// that.
 func (f *function) attribute(sites []site) {
 	total, entries, hits := float64(f.Ns), float64(f.entries()), 0.0
 	f.credit, f.scale = 0, 0
@@ -99,7 +100,7 @@ func (f *function) attribute(sites []site) {
 	here := 0.0 // time of calls that the sites made
 	switch {
 	case len(sites) == 0:
-	case many || hits >= entries || f.recursive: // of its entries nobody knows which are its own
+	case many || hits >= entries || f.recursive: // it is unknown which entries are its own
 		here = total
 	default:
 		here = total * hits / entries
@@ -118,7 +119,7 @@ func (f *function) attribute(sites []site) {
 		take(s, left)
 	}
 	if left <= timeSlack*total {
-		left = 0 // rounded numbers
+		left = 0 // due to rounding
 	}
 	f.outer = total - here + left
 	f.credit = (credited + f.outer) / total
@@ -136,23 +137,23 @@ func (f *function) attribute(sites []site) {
 
 func (s site) stmt() *stmt { return &s.f.body.stmts[s.i] }
 
-// many is whether one hit of a statement may call the same function many times.
+// many reports whether one hit of a statement may call the same function many times.
 func (s *stmt) many() bool {
 	return s.Comprehension || slices.ContainsFunc(s.Tokens, func(t Token) bool { return t.Kind == Keyword && t.Text == "lambda" })
 }
 
-// own is the time of statement i without that of profiled functions that it calls; inner is
-// that time.
+// own returns the time of statement i, in ns, without that of profiled functions that
+// it calls. inner returns the time of those functions.
 func (f *function) own(i int) int64 {
 	return int64(math.Round(f.scale * max(0, float64(f.body.stmts[i].ns)-f.given[i])))
 }
 
 func (f *function) inner(i int) int64 { return int64(math.Round(f.scale * f.given[i])) }
 
-// ofStacks is whether a function is known by stacks, which know its own time.
+// ofStacks reports whether a function is from stacks, which state its own time.
 func (f *function) ofStacks() bool { return f.body == nil && len(f.Lines) == 0 && f.SelfNs >= 0 }
 
-// entries is how often a function was entered, 0 not known.
+// entries returns how often a function was entered, 0 if unknown.
 func (f *function) entries() int64 {
 	if f.body != nil {
 		return f.body.entries

@@ -7,13 +7,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
-// body is a profiled function with what finds waste in it. Each part knows one thing and uses those
-// above it.
+// body is a profiled function with the detectors of waste. Each part has one task and
+// uses the parts above it.
 type body struct {
 	*code
 	*kinds  // what names hold
 	pace    // how often statements run
-	tensors // small operations, and waits that no call names
+	tensors // small tensor operations, and waits that no call names
 	flow    // who makes, reads and changes what
 }
 
@@ -26,15 +26,15 @@ func bodyOf(c *code) *body {
 type code struct {
 	fn      *lineprof.Function
 	stmts   []stmt
-	at      []int    // for each line of fn its statement, -1 none
+	at      []int    // statement of each line of fn, -1 if none
 	entries int64    // countEntries
-	words   []string // of the function's and its file's names
+	words   []string // words of the function's and its file's names
 
-	overBy map[string][]int // statements that go over a collection, by its text
+	overBy map[string][]int // statements that iterate over a collection, by the collection's text
 	readBy map[string][]int // statements that read a name
 	setBy  map[string][]int // statements that assign a path
 
-	changedBy map[string][]int // statements that assign a path, something below it, or act on it
+	changedBy map[string][]int // statements that assign a path or something below it, or call something that changes it
 }
 
 // stmt is a statement with what was recorded on its lines.
@@ -42,23 +42,23 @@ type stmt struct {
 	Statement
 	ns     int64
 	timed  bool     // some line of it has a time
-	hits   int64    // executions: doubled hits of with and of several lines taken off
-	raw    int64    // hits of the line that has most of the time
+	hits   int64    // executions: corrected for with statements and statements of several lines
+	raw    int64    // hits of the line with most of the time
 	line   int      // index of that line
-	over   []string // what its loops go over: see collections
-	parent int      // compound statement around it, -1 none
-	loop   int      // innermost for or while around it, -1 none
+	over   []string // what its loops iterate over: see collections
+	parent int      // enclosing compound statement, -1 if none
+	loop   int      // innermost enclosing for or while, -1 if none
 
-	// What is looked up again and again, and found once: see the methods of their names.
+	// Cached results: see the methods of the same names.
 	run *run // chained
 }
 
-// isLoop is whether a statement is a loop's header.
+// isLoop reports whether a statement is a loop's header.
 func (s *stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while" }
 
-// newCode reads a function's source. Lines without source become statements of nothing.
-// The order of the passes matters: statements, then who reads and sets what, then times,
-// then nesting, which takes the loops, then hits, which take the nesting.
+// newCode parses a function's source. Lines without source become empty statements. The
+// order of passes matters: first statements, then who reads and sets what, then times,
+// then nesting, which needs loops, then hits, which need nesting.
 func newCode(fn *lineprof.Function) *code {
 	b := &code{fn: fn, at: make([]int, len(fn.Lines))}
 	b.words = append(words(fn.Name), words(strings.TrimSuffix(fn.File, ".py"))...)
@@ -81,7 +81,7 @@ func newCode(fn *lineprof.Function) *code {
 	b.index()
 	b.time()
 	b.nest()
-	for i := range b.stmts { // hits of with count on leaving, too
+	for i := range b.stmts { // a with statement is also hit on leaving
 		s := &b.stmts[i]
 		if s.Keyword != "with" {
 			continue
@@ -94,9 +94,8 @@ func newCode(fn *lineprof.Function) *code {
 	return b
 }
 
-// index finds the statements that read, set and go over each name.
-// A statement stands once under each name, however often it has that; lists are in the
-// order of the statements.
+// index finds the statements that read, set and iterate over each name. A statement is
+// listed once per name; lists are in statement order.
 func (b *code) index() {
 	b.overBy, b.readBy, b.setBy, b.changedBy = map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i := range b.stmts {
@@ -114,8 +113,9 @@ func (b *code) index() {
 	}
 }
 
-// changes are the names and paths whose values a statement changes: what it assigns, the first names
-// of that but for self, what its loops count, and the receivers of calls that act on them.
+// changes returns the names and paths whose values a statement changes: what it
+// assigns, the first names of those paths except self, its loops' targets, and the
+// receivers of calls that change them.
 func (s *stmt) changes() []string {
 	all := slices.Clone(s.Targets)
 	for _, c := range s.Calls {
@@ -134,9 +134,9 @@ func (s *stmt) changes() []string {
 	return all
 }
 
-// time sums up the lines of each statement.
-// CPython traces lines, not statements: of one on several lines each has hits. The least of
-// them is how often it was executed, as a line is entered again after a call on another.
+// time adds up the lines of each statement. CPython traces lines, not statements: each
+// line of a statement has hits. Their minimum is the number of executions, since a line
+// is entered again after a call on another line.
 func (b *code) time() {
 	for i := range b.stmts {
 		s := &b.stmts[i]
@@ -159,8 +159,8 @@ func (b *code) time() {
 	}
 }
 
-// nest finds from the indentation what is inside what.
-// Statements without source have no indentation, and are in nothing.
+// nest derives nesting from indentation. Statements without source have no indentation,
+// and are in nothing.
 func (b *code) nest() {
 	var open []int
 	for i := range b.stmts {
@@ -186,7 +186,8 @@ func (b *code) nest() {
 	}
 }
 
-// firstInside is the first statement inside one that ran, -1 none.
+// firstInside returns the first statement directly inside statement i that ran, -1 if
+// none.
 func (b *code) firstInside(i int) int {
 	for j := i + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[i].Indent; j++ {
 		if b.stmts[j].parent == i && b.stmts[j].hits > 0 {
@@ -196,7 +197,7 @@ func (b *code) firstInside(i int) int {
 	return -1
 }
 
-// inside is whether statement i is in the block of statement outer.
+// inside reports whether statement i is in the block of statement outer.
 func (b *code) inside(i, outer int) bool {
 	for i >= 0 {
 		if i = b.stmts[i].parent; i == outer {
@@ -206,7 +207,7 @@ func (b *code) inside(i, outer int) bool {
 	return false
 }
 
-// usPerHit is a statement's time per execution, -1 not known.
+// usPerHit returns a statement's time per execution in us, -1 if unknown.
 func (s *stmt) usPerHit() float64 {
 	if !s.timed || s.hits == 0 {
 		return -1
@@ -214,11 +215,11 @@ func (s *stmt) usPerHit() float64 {
 	return float64(s.ns) / 1e3 / float64(s.hits)
 }
 
-// timesEntered is how often execution came to a statement from above: hits of what
-// stands before it in its block, or of the block.
-// A loop's header in its block was hit once more than it has turns each time that it was
-// entered, which is taken off for a statement right inside. Where nothing above says, it is
-// how often the function was entered.
+// timesEntered returns how often execution came to a statement from above: the hits of
+// what precedes it in its block, or of the block. For a statement directly in a loop,
+// the loop's header was hit once more than it has iterations each time it was entered,
+// which is subtracted. If nothing above is known, it is how often the function was
+// entered.
 func (b *code) timesEntered(i int) int64 {
 	s := &b.stmts[i]
 	for j := i - 1; j >= 0 && j != s.parent; j-- {
@@ -239,9 +240,10 @@ func (b *code) timesEntered(i int) int64 {
 	return max(1, b.entries)
 }
 
-// countEntries is how often the function was entered, 0 not known: what the profile states, or
-// the hits of the first statement that ran. Where that is a loop, its header was hit
-// for each turn: what counts is how often it ended, or what ran most often outside of loops.
+// countEntries returns how often the function was entered, 0 if unknown: as the profile
+// states, or the hits of the first statement that ran. If that is a loop, its header
+// was hit for each iteration; then the number of its ends counts, or the most hits of a
+// statement outside loops.
 func (b *code) countEntries() int64 {
 	if b.fn.Calls >= 0 {
 		return b.fn.Calls
@@ -260,7 +262,7 @@ func (b *code) countEntries() int64 {
 		default:
 			if inner := b.firstInside(i); inner >= 0 {
 				most = max(most, s.hits-b.stmts[inner].hits)
-			} else { // it had nothing to go over
+			} else { // the loop had nothing to iterate over
 				most = max(most, s.hits)
 			}
 		}
@@ -269,10 +271,10 @@ func (b *code) countEntries() int64 {
 	return most
 }
 
-// iterations is how many items a for or while goes over each time, -1 not known. A header
-// is counted once for each item and once when there are no more: items are hits less
-// times entered. Where what is first in it ran as often, it was not when there were no more
-// (Python 3.11), or the loop is left before.
+// iterations returns how many items a for or while iterates over each time, -1 if
+// unknown. A header is counted once per item and once at the end, so items are hits
+// minus times entered. If the first statement in the loop ran as often as the header,
+// there was no hit at the end (Python 3.11), or the loop is left early.
 func (b *code) iterations(i int) float64 {
 	s := &b.stmts[i]
 	if s.hits == 0 {
@@ -280,7 +282,7 @@ func (b *code) iterations(i int) float64 {
 	}
 	entered := max(1, b.timesEntered(i))
 	if entered >= s.hits {
-		// The header is all that there is to count by.
+		// Only the header's hits are available.
 		if inner := b.firstInside(i); inner >= 0 && s.hits > b.stmts[inner].hits {
 			entered = s.hits - b.stmts[inner].hits
 		} else {
@@ -293,8 +295,9 @@ func (b *code) iterations(i int) float64 {
 	return float64(s.hits-entered) / float64(entered)
 }
 
-// words are the parts of names, in lower case: "getKVCache_np" is get, kv, cache, np.
-// A run of capitals is one part, but for its last letter where a small one follows it.
+// words splits a name into its parts, in lower case: "getKVCache_np" is get, kv, cache,
+// np. A run of capitals is one part, except for its last letter if a lower-case letter
+// follows.
 func words(name string) []string {
 	var all []string
 	start := 0

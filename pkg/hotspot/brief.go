@@ -8,8 +8,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Brief is the report for a program that reads little: the hotspots to change first, each with the
-// first thing to do about it, and what to profile next. Source text is not in it.
+// Brief returns the report for a program that reads little: the hotspots to change
+// first, each with its best option, and what to profile next. It contains no source
+// text.
 func (r *Report) Brief() *report.Brief {
 	weighed := slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.ExposedUsPerStep != nil })
 	b := &report.Brief{Answer: r.title(View{Trace: weighed}).String(), Conclusion: "compute"}
@@ -40,7 +41,8 @@ func (r *Report) Brief() *report.Brief {
 	return b.Fit()
 }
 
-// brief is a hotspot as an item. Its id has what the line says, not its number.
+// brief returns a hotspot as an item. Its id is derived from the line's text, not its
+// number.
 func (h *Hotspot) brief() report.BriefItem {
 	said := fnv.New32a()
 	said.Write([]byte(h.Source))

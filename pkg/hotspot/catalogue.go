@@ -13,74 +13,75 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// The knowledge is data: what the types are, what points to one, what to do, and
-// which names lead where. Each entry has its public source.
+// The knowledge is data: what the types are, what indicates them, what to do, and which
+// names lead where. Each entry has its public source.
 //
 //go:embed data/*.toml
 var files embed.FS
 
 // TypeInfo describes a type of waste.
 type TypeInfo struct {
-	Name     Type     `json:"name"`     // one of the 16
-	Severity Severity `json:"severity"` // of every hotspot of the type
+	Name     Type     `json:"name"`     // one of the 16 types
+	Severity Severity `json:"severity"` // of all hotspots of the type
 	What     string   `json:"what"`     // completes "the line …"
 	Evidence string   `json:"evidence"` // what shows it, with the usual times
-	Source   string   `json:"source"`   // where that is documented: a repository's path or an address
+	Source   string   `json:"source"`   // where it is documented: a path in a repository, or a URL
 }
 
-// Indicator is a call that points to a type. All conditions that are set must hold.
+// Indicator is a kind of call that indicates a type. All conditions that are set must
+// hold.
 type Indicator struct {
-	Type       Type       `json:"type"`                     // SYNC stands for HOST_SYNC, too: hits tell them apart
-	Sub        string     `json:"sub"`                      // sub-kind, "" none
-	Calls      []string   `json:"calls"`                    // paths: a call's path is one of them, or ends with a dot and one
-	Methods    []string   `json:"methods"`                  // last parts of paths that have a receiver
-	Name       string     `json:"name"`                     // in place of both: regular expression of the last parts of paths
-	Receivers  []string   `json:"receivers"`                // words: one of the receiver's last name begins with one of them
-	But        []string   `json:"but"`                      // words: none of the receiver's is one of them
-	Kinds      []kind     `json:"kinds"`                    // what the receiver may be known to be; none: anything
-	First      []kind     `json:"first"`                    // the same of the first argument
-	Keywords   []string   `json:"keywords"`                 // that the statement may begin with, "" for none; none: any
-	Args       *int       `json:"args"`                     // most arguments, nil any number
-	Argument   string     `json:"argument"`                 // regular expression that the arguments' text matches, with single quotes; "" any
-	Without    string     `json:"without"`                  // one that it does not match; "" any
-	LeastUs    float64    `toml:"least_us" json:"least_us"` // us per hit that it takes at least, 0 any: under half of it the entry does not hold
-	MostUs     float64    `toml:"most_us" json:"most_us"`   // us per hit that it takes at most, 0 any
-	Anyway     bool       `json:"anyway"`                   // it counts where the line is not repeated, too
-	Confidence Confidence `json:"confidence"`               // one less where the time is below LeastUs, or not known
+	Type       Type       `json:"type"`                     // SYNC also stands for HOST_SYNC: hits distinguish them
+	Sub        string     `json:"sub"`                      // "" if there is none
+	Calls      []string   `json:"calls"`                    // paths: a call's path equals one of them, or ends with a dot and one
+	Methods    []string   `json:"methods"`                  // last parts of paths with a receiver
+	Name       string     `json:"name"`                     // instead of both: regular expression for the last parts of paths
+	Receivers  []string   `json:"receivers"`                // prefixes: a word of the receiver's last name must begin with one of them
+	But        []string   `json:"but"`                      // words that the receiver's last name must not have
+	Kinds      []kind     `json:"kinds"`                    // possible kinds of the receiver; empty: any
+	First      []kind     `json:"first"`                    // possible kinds of the first argument; empty: any
+	Keywords   []string   `json:"keywords"`                 // keywords that may begin the statement, "" for none; empty: any
+	Args       *int       `json:"args"`                     // largest number of arguments, null for any
+	Argument   string     `json:"argument"`                 // regular expression that the arguments' text must match, in single quotes; "" for any
+	Without    string     `json:"without"`                  // regular expression that it must not match; "" for none
+	LeastUs    float64    `toml:"least_us" json:"least_us"` // least us per hit, 0 for any; the entry does not hold below half of it
+	MostUs     float64    `toml:"most_us" json:"most_us"`   // most us per hit, 0 for any
+	Anyway     bool       `json:"anyway"`                   // counts even if the line is not repeated
+	Confidence Confidence `json:"confidence"`               // one lower if the time is below LeastUs or unknown
 	Why        string     `json:"why"`                      // completes a sentence that begins with the call
 	Source     string     `json:"source"`                   // where it is documented
 
 	compiled
 }
 
-// compiled are an indicator's regular expressions, nil where anything will do.
+// compiled are an indicator's regular expressions, nil if anything matches.
 type compiled struct{ name, argument, without *regexp.Regexp }
 
-// Remedy is something to do about a type.
+// Remedy is something to do about a type of waste.
 type Remedy struct {
-	Type        Type       `json:"type"`        // that it is for
-	Sub         string     `json:"sub"`         // of hotspots of this sub-kind alone; "" of all
-	Evidence    []string   `json:"evidence"`    // of hotspots whose evidence has one of these texts alone; null of all
-	Option      string     `json:"option"`      // in a few words, lower case
-	Description string     `json:"description"` // in a sentence or two
-	Savings     [2]float64 `json:"savings"`     // least and most, of the hotspot's time: 0 to 1
-	Risk        Risk       `json:"risk"`        // that results differ, or that much has to change
-	Complexity  string     `json:"complexity"`  // of the change: low, medium, high
+	Type        Type       `json:"type"`        // type that it applies to
+	Sub         string     `json:"sub"`         // sub-kind that it applies to; "" for all
+	Evidence    []string   `json:"evidence"`    // applies only if the hotspot's evidence has one of these texts; null for all
+	Option      string     `json:"option"`      // a few lower-case words
+	Description string     `json:"description"` // a sentence or two
+	Savings     [2]float64 `json:"savings"`     // least and most, as a share of the hotspot's time: 0 to 1
+	Risk        Risk       `json:"risk"`        // of changed results, or of a large change
+	Complexity  string     `json:"complexity"`  // of the change: low, medium or high
 	Source      string     `json:"source"`      // where it is documented
 }
 
-// Catalogue is all that is known: the contents of the data files.
+// Catalogue is everything that is known: the contents of the data files.
 type Catalogue struct {
-	Types      []TypeInfo  `json:"types"`      // in the order in which a line is tried for them
-	Indicators []Indicator `json:"indicators"` // of a call the first that holds counts
-	Remedies   []Remedy    `json:"remedies"`   // in the order of their file
+	Types      []TypeInfo  `json:"types"`      // in the order in which a line is tested for them
+	Indicators []Indicator `json:"indicators"` // for each call the first that holds counts
+	Remedies   []Remedy    `json:"remedies"`   // in file order
 	Engines    []*Engine   `json:"engines"`    // names for drilling down
 
 	byLast map[string][]*Indicator // by the last part of their names, in order
-	byName []*Indicator            // by what names are like
+	byName []*Indicator            // those with a regular expression for the name
 }
 
-// named are the indicators that a call of a name may be.
+// named returns the indicators that may apply to a call with a name.
 func (c *Catalogue) named(last string) []*Indicator {
 	return slices.Concat(c.byLast[last], c.byName)
 }
@@ -115,7 +116,7 @@ var Knowledge = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// load reads a data file. An entry that it has and nobody reads is a mistake of ours.
+// load decodes a data file. An unknown key panics.
 func load(name string, into any) {
 	text, err := files.ReadFile("data/" + name + ".toml")
 	if err != nil {
@@ -127,18 +128,18 @@ func load(name string, into any) {
 	}
 }
 
-// Info returns what is known of a type, of which there is an entry.
+// Info returns the entry of a type, which must exist.
 func (c *Catalogue) Info(t Type) TypeInfo {
 	return c.Types[c.order(t)]
 }
 
-// order is a type's place in the order of triage.
+// order returns a type's position in the order of triage.
 func (c *Catalogue) order(t Type) int {
 	return slices.IndexFunc(c.Types, func(i TypeInfo) bool { return i.Name == t })
 }
 
-// Document is the catalogue for people: of each type what it is, what it is recognised by,
-// and what to do about it, with the sources.
+// Document returns the catalogue for people: for each type what it is, how it is
+// recognised, and what to do about it, with sources.
 func (c *Catalogue) Document() *report.Document {
 	d, first := report.New(report.Plain("Types of host waste"))
 	first.Say("In the order in which they are tried. A line that matches none is COMPUTE.")

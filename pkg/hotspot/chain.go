@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tensors finds chains of small operations on tensors, and waits that no call names.
+// tensors finds chains of small tensor operations, and waits that no call names.
 type tensors struct {
 	*code
 	*kinds
@@ -15,13 +15,13 @@ type tensors struct {
 // ops are the small tensor operations of a statement.
 type ops struct {
 	strong, weak int
-	sure         bool // its values are tensors whatever the operations are called
+	sure         bool // its values are tensors, whatever the operations' names
 	alone        bool // it does nothing else
 }
 
-// tensorOps counts small tensor operations of a statement. What takes less than viewUs is of
-// arrays or strings, whose methods have the same names; what slices several dimensions and
-// takes longer is a tensor.
+// tensorOps counts the small tensor operations of a statement. If it takes less than
+// viewUs, the values are arrays or strings, whose methods have the same names. If it
+// slices several dimensions and takes longer, the value is a tensor.
 func (b tensors) tensorOps(i int) ops {
 	s := &b.stmts[i]
 	us := s.usPerHit()
@@ -59,14 +59,15 @@ func (b tensors) tensorOps(i int) ops {
 	return n
 }
 
-// computes is whether a statement does arithmetic with a tensor, item by item, and not with
-// what describes one.
+// computes reports whether a statement does elementwise arithmetic with a tensor,
+// rather than with its shape or type.
 func (b *kinds) computes(s *stmt, i, depth int) bool {
 	isTensor := func(path string) bool { return path != "torch" && b.kindFrom(path, i, depth) == tensorKind }
 	return hasWord(s.Operators, "arithmetic") && !slices.Contains(s.Operators, "@") && !describes(s.Tokens) && slices.ContainsFunc(slices.Concat(s.Names, s.Attributes), isTensor)
 }
 
-// describes is whether a statement reads what describes a tensor: its shape, its type, its place.
+// describes reports whether a statement reads a tensor's properties: its shape, type or
+// device.
 func describes(tokens []Token) bool {
 	for k, t := range tokens {
 		if t.Kind == Name && (onList("described", t.Text) && k > 0 && tokens[k-1].Text == "." || t.Text == "len") {
@@ -76,8 +77,8 @@ func describes(tokens []Token) bool {
 	return false
 }
 
-// chain finds three or more lines of small tensor operations around statement i: such as move
-// or view in at least two, or such as are known to be of tensors in all.
+// chain finds three or more lines of small tensor operations around statement i: at
+// least two move or view, or all are known to have tensors.
 func (b tensors) chain(i int) []finding {
 	r := b.chained(i)
 	if r == nil || r.last-r.first+1 < chainLines || r.strong < 2 && !r.sure {
@@ -86,14 +87,14 @@ func (b tensors) chain(i int) []finding {
 	return []finding{{kind: CustomOp, confidence: "medium", evidence: fmt.Sprintf("lines %d to %d are %d small tensor operations in a row", b.number(r.first), b.number(r.last), r.last-r.first+1)}}
 }
 
-// run is statements in a row that do nothing but small tensor operations.
+// run is a sequence of statements that do nothing but small tensor operations.
 type run struct {
 	first, last int
 	strong      int  // operations that move or view
-	sure        bool // all are of tensors, whatever they are called
+	sure        bool // all are of tensors, whatever their names
 }
 
-// chained is the run that statement i is in, nil where it is in none.
+// chained returns the run that statement i is in, nil if none.
 func (b tensors) chained(i int) *run {
 	if !b.links(i) {
 		return nil
@@ -113,7 +114,7 @@ func (b tensors) chained(i int) *run {
 	return r
 }
 
-// links is whether there is a statement i that can be in a run.
+// links reports whether statement i exists and can be in a run.
 func (b tensors) links(i int) bool {
 	if i < 0 || i >= len(b.stmts) || onList("compound", b.stmts[i].Keyword) || b.stmts[i].Keyword == "return" {
 		return false
@@ -122,5 +123,5 @@ func (b tensors) links(i int) bool {
 	return n.strong+n.weak > 0 && n.alone
 }
 
-// number is the line number of a statement.
+// number returns the line number of a statement.
 func (b *code) number(i int) int { return b.fn.Lines[b.stmts[i].First].Number }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// hotspot makes the hotspot of statement i, of which ns are its own: without what profiled
-// functions took that it calls. Line and hits are those of the statement's line that has
-// most of its time.
+// hotspot makes the hotspot of statement i. ns is its own time, without the profiled
+// functions that it calls. Line and hits are those of the statement's line with most of
+// its time.
 func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
 	s := &b.stmts[i]
 	l := b.fn.Lines[s.line]
@@ -27,7 +27,7 @@ func (b *body) hotspot(i int, ns int64, st *steps) Hotspot {
 	return h
 }
 
-// fill sets what follows from hits and time.
+// fill sets the fields that follow from hits and time.
 func (h *Hotspot) fill(st *steps) {
 	if h.Hits > 0 {
 		h.PerHitUs = h.TimeUs / float64(h.Hits)
@@ -37,7 +37,7 @@ func (h *Hotspot) fill(st *steps) {
 	}
 }
 
-// classified sets type, severity, confidence and evidence from findings in order.
+// classified sets type, severity, confidence and evidence from sorted findings.
 func (h *Hotspot) classified(found []finding) {
 	first := found[0]
 	h.Type, h.Sub, h.Confidence = first.kind, first.sub, first.confidence
@@ -53,12 +53,11 @@ func (h *Hotspot) classified(found []finding) {
 	}
 }
 
-// classify returns all that statement i may be: what is doubtful last, and of equal
-// confidence in the order of triage. There is at least one.
-// Each finder looks for one kind of evidence and knows of no other. A wait in code that
-// runs per layer is worse than the same elsewhere, and is a type of its own. Where what is
-// first only accompanies another type, or is doubtful and something else was refused,
-// COMPUTE goes ahead of it.
+// classify returns all that statement i may be, at least one finding: doubtful ones
+// last, and in order of triage at equal confidence. Each detector looks for one kind of
+// evidence and is independent of the others. A wait in code that runs per layer is
+// worse than elsewhere, and has its own type. COMPUTE comes first if the first finding
+// only accompanies another type, or is doubtful and another one was refused.
 func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	s := &b.stmts[i]
 	if len(s.Tokens) == 0 {
@@ -83,7 +82,7 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	found = append(found, b.hoistable(i, sc)...)
 	found = append(found, b.loops(i)...)
 	found = append(found, b.container(i)...)
-	if !b.repeated(i, st) { // what is cheap by nature is waste where it is repeated
+	if !b.repeated(i, st) { // cheap operations are waste only if repeated
 		found = slices.DeleteFunc(found, func(f finding) bool { return (f.kind == Container || f.kind == FuncCall) && !f.anyway })
 	}
 	slices.SortStableFunc(found, func(x, y finding) int {
@@ -95,7 +94,8 @@ func (b *body) classify(i int, sc Scope, st *steps) []finding {
 	return found
 }
 
-// doubt is 0 of what is fairly certain, 1 of the rest, 2 of what is never the first.
+// doubt returns 0 for what is fairly certain, 1 for the rest, 2 for what must never
+// come first.
 func (f finding) doubt() int {
 	switch {
 	case f.also:
@@ -106,8 +106,8 @@ func (f finding) doubt() int {
 	return 0
 }
 
-// order is a finding's place in the order of triage. Members of enumerations and
-// crossings into C++ come ahead of the structure of loops, as allocations do.
+// order returns a finding's position in the order of triage. Enumeration members and
+// calls into C++ come before the structure of loops, like allocations.
 func (f finding) order() int {
 	if f.sub != "" {
 		return Knowledge().order(Alloc)
@@ -115,7 +115,7 @@ func (f finding) order() int {
 	return Knowledge().order(f.kind)
 }
 
-// repeated is whether statement i runs many times per step, as far as hits tell.
+// repeated reports whether statement i runs many times per step, as far as hits show.
 func (b pace) repeated(i int, st *steps) bool {
 	s := &b.stmts[i]
 	if st.number > 0 {
@@ -124,9 +124,9 @@ func (b pace) repeated(i int, st *steps) bool {
 	return s.loop >= 0 && b.iterations(s.loop) >= oftenPerStep || b.perLayerCode() || s.hits >= manyHits
 }
 
-// compute is the finding where nothing else holds.
-// refused is why a finding that a name suggested was dropped: it is evidence that the line
-// does what it seems to, which is worth more than no evidence.
+// compute returns the finding if nothing else holds. refused says why suggested
+// findings were dropped: this shows that the line does what it seems to, which is
+// better than no evidence.
 func (b *body) compute(i int, refused []string, other []Call) finding {
 	s := &b.stmts[i]
 	f := finding{kind: Compute, confidence: "low"}
@@ -153,14 +153,15 @@ func (b *body) compute(i int, refused []string, other []Call) finding {
 	return f
 }
 
-// onGPU is whether what a path holds may be on the GPU: a tensor, or what nothing is known
-// of.
+// onGPU reports whether the value of a path may be on the GPU: it is a tensor, or
+// unknown.
 func (b tensors) onGPU(path string, i int) bool {
 	k := b.kindOf(path, i)
 	return k == tensorKind || k == unknownKind
 }
 
-// container is the finding for containers without a call or a look-up, nothing where others show it.
+// container returns the finding for containers without a call or look-up, nil if other
+// detectors cover it.
 func (b *body) container(i int) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()
@@ -181,7 +182,7 @@ func (b *body) container(i int) []finding {
 	return []finding{f}
 }
 
-// ofTensors is whether a call is one of PyTorch by its name.
+// ofTensors reports whether a call is PyTorch's, by its name.
 func (c *Call) ofTensors() bool {
 	root, _ := splitRoot(c.Path)
 	return onList("torch_modules", root) || onList("strong_ops", c.Name()) || onList("weak_ops", c.Name())

@@ -11,11 +11,11 @@ import (
 
 // View says which part of a report is shown.
 type View struct {
-	Remarks []string // what a trace says of the whole
+	Remarks []string // what a trace says about the whole
 	Trace   bool     // a trace has weighed the hotspots
 }
 
-// Document is the report for people. Source text is in it, and nowhere else.
+// Document returns the report for people. It contains source text.
 func (r *Report) Document(v View) *report.Document {
 	d, first := report.New(r.title(v))
 	r.sayBasis(first, v)
@@ -35,7 +35,7 @@ func (r *Report) Document(v View) *report.Document {
 	return d
 }
 
-// title is the answer in a line.
+// title returns the answer in one line.
 func (r *Report) title(v View) report.Text {
 	for i := range r.Hotspots {
 		h := &r.Hotspots[i]
@@ -59,13 +59,13 @@ func (r *Report) title(v View) report.Text {
 	return report.Plain("No waste found on any line")
 }
 
-// HasSource reports whether the source of any hotspot is known, without which it is
-// COMPUTE because nothing else can be told.
+// HasSource reports whether the source of any hotspot is known. Without source, a
+// hotspot is COMPUTE because nothing else can be told.
 func (r *Report) HasSource() bool {
 	return slices.ContainsFunc(r.Hotspots, func(h Hotspot) bool { return h.Source != "" })
 }
 
-// place is where a hotspot is, as editors take it.
+// place returns the location of a hotspot in the form that editors accept.
 func (h *Hotspot) place() string {
 	if h.Line == 0 {
 		return h.Function
@@ -73,7 +73,7 @@ func (h *Hotspot) place() string {
 	return fmt.Sprintf("%s:%d", h.File, h.Line)
 }
 
-// sayBasis says what was read, and what is not known of it.
+// sayBasis says what was read, and what is unknown about it.
 func (r *Report) sayBasis(s *report.Section, v View) {
 	what := fmt.Sprintf("%s in %s", report.Micros(r.TotalUs), report.Counted(len(r.Functions), "function"))
 	if n := len(r.Profiles); n > 1 {
@@ -129,7 +129,7 @@ func (r *Report) hotspotTable(s *report.Section, v View) {
 	}
 }
 
-// kind is the types of a hotspot, the first with its sub-kind.
+// kind returns the types of a hotspot, the first with its sub-kind.
 func (h *Hotspot) kind() string {
 	if h.Sub == Opaque {
 		return "to profile"
@@ -152,7 +152,7 @@ var often = map[Scope]string{
 	PerKernel: "runs more than once per layer", PerItem: "runs once per request or token", NoScope: "how often it runs per step is unknown",
 }
 
-// section shows one hotspot, why it is one, and what to do about it.
+// section shows a hotspot, its evidence, and what to do about it.
 func (h *Hotspot) section(d *report.Document) {
 	s := d.Section(fmt.Sprintf("%s at %s", h.Type, path.Base(h.place())))
 	if h.Source != "" {
@@ -206,7 +206,8 @@ func (r *Report) drillDownSection(d *report.Document) {
 	}
 }
 
-// functionTable lists the functions; of several profiles the time in each.
+// functionTable lists the functions, with the time in each profile if there are
+// several.
 func (r *Report) functionTable(s *report.Section) {
 	columns := []report.Column{{Title: "function", Kind: report.Names}, {Title: "at", Kind: report.Names, Minor: 1},
 		{Title: "time", Kind: report.Duration}, {Title: "share", Kind: report.Ratio}, {Title: "entered", Kind: report.Count, Minor: 2}}

@@ -37,12 +37,13 @@ func (r *Report) drill(g *graph, st *steps) {
 	}
 }
 
-// opaque is whether statement i calls what was not profiled, takes much, and not once for all steps.
+// opaque reports whether statement i calls something not profiled, takes much time, and
+// runs at least about once per step.
 func (r *Report) opaque(f *function, i int, st *steps) bool {
 	return r.share(f.own(i)) > opaqueShare && f.body.scope(i, st) != PerRun && f.body.classify(i, NoScope, st)[0].sub == Opaque
 }
 
-// drillDown is the entry of one line, and the full names of what to profile.
+// drillDown returns the entry of a line, and the full names of what to profile.
 func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok bool) {
 	s := &f.body.stmts[i]
 	d = DrillDown{Function: f.Name, File: f.File, Line: f.Lines[s.line].Number}
@@ -77,12 +78,13 @@ func (g *graph) drillDown(f *function, i int) (d DrillDown, targets []string, ok
 		d.Note = "of the same file and class: add it to the profile"
 	}
 	if e.Name != "" && owner == nil && !strings.HasPrefix(f.File, e.Package+"/") {
-		targets = nil // of another program than the engine
+		targets = nil // not the engine's code
 	}
 	return d, targets, true
 }
 
-// hiding is the last call of a statement that goes into Python code which was not profiled, nil without one.
+// hiding returns the last call of a statement into Python code that was not profiled,
+// nil if there is none.
 func (g *graph) hiding(f *function, i int) *Call {
 	return hiding(f.body, i, func(c *Call) bool {
 		return f.recursive && c.Name() == f.last() ||
@@ -90,10 +92,10 @@ func (g *graph) hiding(f *function, i int) *Call {
 	})
 }
 
-// hiding is the last call of a statement that goes into Python code, but for those that are known.
+// hiding returns the last call of a statement into Python code, except for known calls.
 func hiding(b *body, i int, known func(*Call) bool) *Call {
 	found, _, other := b.calls(i)
-	for _, f := range found { // a wait, a tensor operation: nothing in it to profile
+	for _, f := range found { // a wait or tensor operation has nothing to profile in it
 		if f.kind == Sync || f.kind == Comm || f.kind == GIL {
 			return nil
 		}
@@ -108,7 +110,7 @@ func hiding(b *body, i int, known func(*Call) bool) *Call {
 	return nil
 }
 
-// resolve returns the full name of what a call calls, "" where it cannot be told.
+// resolve returns the full name of a call's target, "" if unknown.
 func (e *Engine) resolve(owner *Class, f *function, c *Call) string {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	switch {
@@ -129,7 +131,8 @@ func (e *Engine) resolve(owner *Class, f *function, c *Call) string {
 	return ""
 }
 
-// moduleOf is the module of a reduced path that begins at a package, "" of others.
+// moduleOf returns the module of a reduced path that begins with a package, "" for
+// other paths.
 func moduleOf(file string) string {
 	if !strings.Contains(file, "/") || !strings.HasSuffix(file, ".py") {
 		return ""
@@ -137,7 +140,7 @@ func moduleOf(file string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
 }
 
-// profiled is whether a full name is in the profile.
+// profiled reports whether a full name is in the profile.
 func (g *graph) profiled(full string) bool {
 	parts := strings.Split(full, ".")
 	n := len(parts)
@@ -149,7 +152,8 @@ func (g *graph) profiled(full string) bool {
 	return false
 }
 
-// beside are the functions that were profiled beside those that are profiled first.
+// beside returns the profiled functions other than an engine's defaults, so that they
+// stay profiled.
 func (g *graph) beside() (all []string) {
 	for i := range g.engine.Class {
 		c := &g.engine.Class[i]
@@ -159,7 +163,7 @@ func (g *graph) beside() (all []string) {
 			}
 		}
 	}
-	if g.engine.Name == "" { // of a program of its own nothing is known but what was profiled
+	if g.engine.Name == "" { // of an unknown program, only the profiled functions are known
 		for _, f := range g.fns {
 			if module := moduleOf(f.File); module != "" && f.class() != "" {
 				all = append(all, module+"."+f.class()+"."+f.last())
@@ -169,7 +173,7 @@ func (g *graph) beside() (all []string) {
 	return all
 }
 
-// unique returns a list without what comes a second time, never nil.
+// unique returns a list without duplicates, never nil.
 func unique(all []string) []string {
 	once := []string{}
 	for _, s := range all {

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// graph says which profiled function each statement calls. An edge is made where it is
-// certain enough that the time of the callee may be taken off the line: what is taken off
-// wrongly would hide a hotspot, what is not counts twice.
+// graph says which profiled function each statement calls. An edge must be certain
+// enough to subtract the callee's time from the line: a wrong subtraction would hide a
+// hotspot, a missing one counts time twice.
 type graph struct {
-	engine  *Engine // whose functions these are
+	engine  *Engine // of the functions
 	fns     []*function
 	byName  map[string][]*function
 	calls   map[*function]map[int][]*function // by caller and statement
 	claimed map[*function]int64               // hits of the statements that call a function
 }
 
-// newGraph resolves the calls of all functions whose source was looked into.
-// Calls by name come first, then those that only time explains, then what stacks know.
+// newGraph resolves the calls of all functions with source: first by name, then by time
+// alone, then from stacks.
 func newGraph(fns []*function) *graph {
 	g := &graph{engine: engineOf(fns), fns: fns, byName: map[string][]*function{}, calls: map[*function]map[int][]*function{}, claimed: map[*function]int64{}}
 	for i, f := range fns {
@@ -32,7 +32,7 @@ func newGraph(fns []*function) *graph {
 	return g
 }
 
-// link adds the callees that find finds for the calls of statements that have none.
+// link adds the callees that find returns for calls of statements without callees.
 func (g *graph) link(find func(f *function, i int, c *Call) *function) {
 	for _, f := range g.fns {
 		if f.body == nil {
@@ -51,7 +51,7 @@ func (g *graph) link(find func(f *function, i int, c *Call) *function) {
 	}
 }
 
-// add notes that statement i of f calls callee.
+// add records that statement i of f calls callee.
 func (g *graph) add(f *function, i int, callee *function) {
 	if g.calls[f] == nil {
 		g.calls[f] = map[int][]*function{}
@@ -64,7 +64,7 @@ func (g *graph) add(f *function, i int, callee *function) {
 	callee.callers[f] += f.body.stmts[i].ns
 }
 
-// stacks takes over the callers that stacks have.
+// stacks adds the callers recorded in stacks.
 func (g *graph) stacks() {
 	of := map[any]*function{}
 	for _, f := range g.fns {
@@ -80,16 +80,15 @@ func (g *graph) stacks() {
 	}
 }
 
-// resolve returns the profiled function that a call in statement i of f calls by its name and
-// receiver, nil where it is none or not certain.
-// Of several that fit those of the same file go first, and then the one whose hits and time are the
-// line's. nil is the safe answer: the callee is a hotspot beside the line then, and the time
-// counts twice.
+// resolve returns the profiled function that a call in statement i of f refers to by
+// name and receiver, nil if none or uncertain. Of several candidates, those in the same
+// file take precedence, then the one whose hits and time match the line. nil is the
+// safe answer: the callee is then a hotspot beside the line, and its time counts twice.
 func (g *graph) resolve(f *function, i int, c *Call) *function {
 	var fit, same []*function
 	for _, callee := range g.byName[c.Name()] {
 		callee.recursive = callee.recursive || callee == f && (c.Receiver() == "" || c.Receiver() == "self") && g.engine.agrees(f, f, c)
-		// A callee cannot have taken longer, per entry, than the line that calls it.
+		// A callee cannot take longer, per entry, than the line that calls it.
 		long := float64(callee.Ns) > callerSlack*float64(f.body.stmts[i].ns)*float64(max(1, callee.entries()))
 		if callee == f || callee.Ns == 0 || callee.ofStacks() || long && callee.entries() > 0 || !g.engine.agrees(f, callee, c) {
 			continue
@@ -108,10 +107,11 @@ func (g *graph) resolve(f *function, i int, c *Call) *function {
 	return g.closest(f, i, fit)
 }
 
-// explain returns the profiled function that a call runs by its hits and its time, nil where none
-// is certain enough: a method whose name many classes have, by a receiver of an unknown class,
-// has to take the line's time; self.attn(x) runs the forward of a class that is named so, or one
-// without a class that nothing else calls and that explains half of the line.
+// explain returns the profiled function that a call runs, judged by hits and time, nil
+// if none is certain enough. A method whose name is common, on a receiver of unknown
+// class, must explain the line's time. self.attn(x) runs the forward of a class with a
+// related name, or of one without a class that nothing else calls and that explains
+// half of the line.
 func (g *graph) explain(f *function, i int, c *Call) *function {
 	receiver, all := strings.TrimRight(c.Receiver(), "[]()"), g.byName[c.Name()]
 	module := len(all) == 0
@@ -140,16 +140,16 @@ func (g *graph) explain(f *function, i int, c *Call) *function {
 	return best
 }
 
-// explains reports whether a function's time can be that of a call in a statement: no more, and at
-// least that part of it.
+// explains reports whether a function's time can be that of a call in a statement: not
+// more than the statement's, and at least the share least of it.
 func (f *function) explains(s *stmt, least float64) bool {
 	took := float64(f.Ns) / float64(max(1, s.ns))
 	return f.Ns > 0 && !f.ofStacks() && took <= 1+timeSlack && took >= least
 }
 
-// closest returns of several functions of one name the one that explains most of statement
-// i, nil where none fits: first of those that were entered as often as it ran, and
-// of which other statements have not called all entries.
+// closest returns the function, of several with the same name, that explains most of
+// statement i, nil if none fits. It prefers those entered as often as the statement
+// ran, and those whose entries are not all claimed by other statements.
 func (g *graph) closest(f *function, i int, fit []*function) *function {
 	s := &f.body.stmts[i]
 	var best *function
@@ -176,8 +176,9 @@ func (g *graph) closest(f *function, i int, fit []*function) *function {
 	return best
 }
 
-// withoutSource finds the callers of functions by hits and times alone, where lines have no
-// source: the shortest line that ran as often as the function was entered, and that it fits into.
+// withoutSource finds the callers of functions by hits and times alone, for lines
+// without source: the shortest line that ran as often as the function was entered, and
+// that is long enough.
 func (g *graph) withoutSource() {
 	byHits := map[int64][]site{}
 	for _, f := range g.fns {
@@ -209,14 +210,14 @@ func (g *graph) withoutSource() {
 	}
 }
 
-// notHeld are receivers that are no object of a profiled class.
+// notHeld are receivers that are not objects of a profiled class.
 var notHeld = wordSet("self cls super torch np F math")
 
-// agrees is whether a call's receiver can be the callee's.
-// A plain call can be a function or a class; "self" something of the same class, or of a
-// base, which is told apart only where both classes are known engines'. A receiver of a
-// known name has a known class; any other has to share a word with the callee's class, or
-// the method to have a name that few classes have (else see commonCall).
+// agrees reports whether a call's receiver can be the callee's. A plain call may be a
+// function or a class. "self" must be of the same class or a base class; that is
+// checked only if both classes are of known engines. A receiver with a known name has a
+// known class. Any other must share a word with the callee's class, or the method's
+// name must be rare (otherwise see explain).
 func (e *Engine) agrees(f, callee *function, c *Call) bool {
 	receiver := strings.TrimRight(c.Receiver(), "[]()")
 	class := callee.class()
@@ -239,12 +240,12 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 	if class != "" && related(last, class) {
 		return true
 	}
-	// Names that many classes have need more than a name.
+	// Common names need more evidence than a name.
 	return !onList("common", c.Name()) && !strings.HasPrefix(c.Name(), "__")
 }
 
-// related is whether the name of a variable or attribute may hold an object of a class:
-// they share a word, or the beginning of one.
+// related reports whether a variable or attribute may hold an object of a class, by its
+// name: they share a word, or the beginning of one.
 func related(name, class string) bool {
 	for _, a := range words(name) {
 		for _, b := range words(class) {
@@ -256,7 +257,8 @@ func related(name, class string) bool {
 	return false
 }
 
-// isAbbreviation is whether a's letters are in b, in order, from the first: attn of attention.
+// isAbbreviation reports whether a's letters are in b, in order, beginning with the
+// first: attn of attention.
 func isAbbreviation(a, b string) bool {
 	if a[0] != b[0] || len(a) >= len(b) {
 		return false
@@ -269,8 +271,8 @@ func isAbbreviation(a, b string) bool {
 	return len(a) == 0
 }
 
-// loopEntries is how often a function without source was entered if its first line is a loop's
-// header; -1 where it cannot be.
+// loopEntries returns how often a function without source was entered if its first line
+// is a loop's header, -1 if it cannot be one.
 func (f *function) loopEntries() int64 {
 	if f.body != nil && len(f.body.stmts) > 1 && len(f.body.stmts[0].Tokens) == 0 {
 		if n := f.body.stmts[0].hits - f.body.stmts[1].hits; n > 0 {

@@ -7,43 +7,44 @@ import (
 	"sync"
 )
 
-// Engine is what is known of the functions of an inference engine: what to profile first,
-// and where time leads. Its data files are data/engine_*.toml.
+// Engine is what is known about the functions of an inference engine: what to profile
+// first, and where time leads. It is read from data/engine_*.toml.
 type Engine struct {
-	Name     string                         `json:"name"`                   // as people write it; "" of a program that is none of them
-	Package  string                         `json:"package"`                // its Python package
-	Variable string                         `json:"variable"`               // of the environment, that takes the functions to profile
-	ByFile   bool                           `toml:"by_file" json:"by_file"` // its files are told by their names where the package is not given: none else has such
-	Source   string                         `json:"source"`                 // where the names are from
-	Steps    []string                       `json:"steps"`                  // functions that run once per forward step, the surest first
-	Class    []Class                        `json:"class"`                  // those that can be profiled
-	Receiver []struct{ Name, Class string } `json:"receiver"`               // attributes and variables, and what they hold
-	// Chain says where the time goes that a function hides in calls.
+	Name     string                         `json:"name"`                   // as people write it; "" for a program that is not a known engine
+	Package  string                         `json:"package"`                // name of its Python package
+	Variable string                         `json:"variable"`               // environment variable that takes the functions to profile
+	ByFile   bool                           `toml:"by_file" json:"by_file"` // its files are recognised by name alone, as no other engine has such names
+	Source   string                         `json:"source"`                 // where the names are documented
+	Steps    []string                       `json:"steps"`                  // functions that run once per forward step, most certain first
+	Class    []Class                        `json:"class"`                  // classes that can be profiled
+	Receiver []struct{ Name, Class string } `json:"receiver"`               // attributes and variables, and the classes that they hold
+	// Chain says where the time of a function goes that hides it in calls.
 	Chain []struct {
 		Function string   // Class.method that is known to hide its time
-		Next     []string // Class.method each: where that goes
+		Next     []string // where the time goes, as Class.method
 	} `json:"chain"`
 }
 
 // Class is a class whose methods can be profiled.
 type Class struct {
 	Name     string   `json:"name"`     // PyExecutor
-	Module   string   `json:"module"`   // with dots
-	Defaults []string `json:"defaults"` // methods that are profiled first
-	Methods  []string `json:"methods"`  // others that are known
-	Tests    []string `json:"tests"`    // unit tests that cover it: paths in the engine's repository
+	Module   string   `json:"module"`   // dotted
+	Defaults []string `json:"defaults"` // methods to profile first
+	Methods  []string `json:"methods"`  // other known methods
+	Tests    []string `json:"tests"`    // unit tests that cover the class: paths in the engine's repository
 }
 
-// linesVariable is what scripts/profile_lines.py takes functions from.
+// linesVariable is the variable from which scripts/profile_lines.py takes functions.
 const linesVariable = "HOSTBOUND_LINES"
 
-// EngineNames are the names of the engines on a command line.
+// EngineNames returns the names of the engines on the command line.
 func EngineNames() []string { return []string{"trtllm", "vllm", "sglang"} }
 
-// EngineNamed is the engine with one of EngineNames.
+// EngineNamed returns the engine with one of EngineNames.
 func EngineNamed(name string) *Engine { return Engines()[slices.Index(EngineNames(), name)] }
 
-// Engines returns those that are known, in the order of EngineNames. They must not be changed.
+// Engines returns the known engines, in the order of EngineNames. They must not be
+// changed.
 var Engines = sync.OnceValue(func() []*Engine {
 	var all []*Engine
 	for _, name := range EngineNames() {
@@ -54,8 +55,9 @@ var Engines = sync.OnceValue(func() []*Engine {
 	return all
 })
 
-// engineOf is the engine whose functions were profiled: that of most files, told by their
-// package, else by their names and methods; a program of its own where it is none.
+// engineOf returns the engine of most profiled functions, recognised by package, else
+// by file and method names. If there is none, it returns an engine for an unknown
+// program.
 func engineOf(fns []*function) *Engine {
 	most, best := 0, &Engine{Variable: linesVariable}
 	for _, e := range Engines() {
@@ -63,7 +65,7 @@ func engineOf(fns []*function) *Engine {
 		for _, f := range fns {
 			switch {
 			case strings.HasPrefix(f.File, e.Package+"/"):
-				n += len(fns) // counts for more than all names
+				n += len(fns) // outweighs all names
 			case e.ByFile && e.classOf(f) != nil:
 				n++
 			}
@@ -75,7 +77,7 @@ func engineOf(fns []*function) *Engine {
 	return best
 }
 
-// class returns a class by its name, nil where it is not known.
+// class returns the class with a name, nil if unknown.
 func (e *Engine) class(name string) *Class {
 	if i := slices.IndexFunc(e.Class, func(c Class) bool { return c.Name == name }); i >= 0 {
 		return &e.Class[i]
@@ -83,8 +85,8 @@ func (e *Engine) class(name string) *Class {
 	return nil
 }
 
-// classOf is the known class that a function is of, nil for others. A function without a
-// class in its name is told by its file.
+// classOf returns the known class of a function, nil for others. A function without a
+// class in its name is recognised by its file.
 func (e *Engine) classOf(f *function) *Class {
 	if class := f.class(); class != "" {
 		return e.class(class)
@@ -98,8 +100,8 @@ func (e *Engine) classOf(f *function) *Class {
 	return nil
 }
 
-// held is the class of what an attribute or variable of a name holds, nil where that is
-// not known.
+// held returns the class of the object that an attribute or variable holds, nil if
+// unknown.
 func (e *Engine) held(name string) *Class {
 	for _, r := range e.Receiver {
 		if r.Name == name {
@@ -109,7 +111,7 @@ func (e *Engine) held(name string) *Class {
 	return nil
 }
 
-// chain is where a function that hides its time usually leads: full names.
+// chain returns the full names of where a function that hides its time usually leads.
 func (e *Engine) chain(name string) (all []string) {
 	for _, c := range e.Chain {
 		if c.Function == name {
@@ -122,7 +124,7 @@ func (e *Engine) chain(name string) (all []string) {
 	return all
 }
 
-// defaults are the functions that are profiled first: full names.
+// defaults returns the full names of the functions to profile first.
 func (e *Engine) defaults() (all []string) {
 	for i := range e.Class {
 		for _, m := range e.Class[i].Defaults {
@@ -132,18 +134,20 @@ func (e *Engine) defaults() (all []string) {
 	return all
 }
 
-// Assign is the assignment with which the named functions are profiled beside those that
-// are profiled first: right whether the value adds to these or replaces them.
+// Assign returns the environment assignment that profiles the named functions and the
+// defaults. It is right whether the engine adds the value to its defaults or replaces
+// them by it.
 func (e *Engine) Assign(names []string) string {
 	return e.Variable + "=" + strings.Join(unique(append(e.defaults(), names...)), ",")
 }
 
-// Command is the command line that profiles the lines of the named functions into a file.
+// Command returns the command line that profiles the lines of the named functions into
+// a file.
 func (e *Engine) Command(file string, names []string) string {
 	return fmt.Sprintf(e.profiler(file), e.Assign(names))
 }
 
-// profiler is Command with %s for the assignment.
+// profiler returns Command with %s in place of the assignment.
 func (e *Engine) profiler(file string) string {
 	if e.Variable == linesVariable {
 		return "%s \\\n    scripts/profile_lines.py -o " + file + " -- COMMAND"
@@ -151,22 +155,23 @@ func (e *Engine) profiler(file string) string {
 	return "TLLM_LINE_PROFILER_PATH=" + file + " %s COMMAND"
 }
 
-// in is whether a file can be that of the class: what stands ahead of its name may be left out.
+// in reports whether a file can be that of the class, possibly without leading folders.
 func (c *Class) in(file string) bool {
 	name := c.Module[strings.LastIndexByte(c.Module, '.')+1:] + ".py"
 	return file == name || strings.HasSuffix(file, "/"+name)
 }
 
-// has is whether a method is one of the class.
+// has reports whether a method is known of the class.
 func (c *Class) has(method string) bool {
 	return slices.Contains(c.Defaults, method) || slices.Contains(c.Methods, method)
 }
 
-// full is a method's name as profilers want it.
+// full returns a method's name as profilers expect it.
 func (c *Class) full(method string) string { return c.Module + "." + c.Name + "." + method }
 
-// ToProfile is the engine that most of the named functions ("GPUModelRunner.execute_model")
-// are of, and their full names with those that they usually lead to; nil where none is known.
+// ToProfile returns the engine of most of the named functions
+// ("GPUModelRunner.execute_model"), and their full names with those that they usually
+// lead to; nil if none is known.
 func ToProfile(names []string) (of *Engine, full []string) {
 	most := 0
 	for _, e := range Engines() {
@@ -180,7 +185,7 @@ func ToProfile(names []string) (of *Engine, full []string) {
 			}
 			known++
 			if c.has(method) {
-				known++ // Scheduler is a class of two engines
+				known++ // a class such as Scheduler exists in two engines
 			}
 			found = append(append(found, c.full(method)), e.chain(name)...)
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/stat"
 )
 
-// flow follows what statements make, read and change.
+// flow tracks what statements make, read and change.
 type flow struct {
 	*code
 	*kinds
 	pace
 }
 
-// dead finds that what statement i makes is hardly read.
-// Nothing is said where the names are read in a function within: hits do not say when that
-// runs. "At most" is meant: a line that reads a name may do so on one of its branches only.
+// dead finds that the result of statement i is rarely read. It finds nothing if a
+// nested function reads the names: hits do not show when that runs. The count is an
+// upper bound: a line that reads a name may do so on one of its branches only.
 func (b flow) dead(i int) []finding {
 	s := &b.stmts[i]
 	names := b.makes(i)
-	if len(names) == 0 || reads(s, names) { // it adds to what it had
+	if len(names) == 0 || reads(s, names) { // it accumulates
 		return nil
 	}
 	most, line, conf := int64(0), 0, Confidence("high")
@@ -34,18 +34,18 @@ func (b flow) dead(i int) []finding {
 			return nil
 		}
 		if b.guards(j, names) {
-			conf = "medium" // what the test needs of it is not known
+			conf = "medium" // what the test needs of it is unknown
 		} else if o.hits > most || line == 0 {
 			most, line = o.hits, b.number(j)
 		}
 	}
-	if line == 0 || float64(most) > rarely*float64(s.hits) { // what nothing reads may be made for its effect
+	if line == 0 || float64(most) > rarely*float64(s.hits) { // what nothing reads may be made for its side effects
 		return nil
 	}
 	return []finding{{kind: DeadWork, confidence: conf, evidence: fmt.Sprintf("%s is made %d times and needed at most %d times (line %d)", short(strings.Join(names, ", ")), s.hits, most, line)}}
 }
 
-// readers are the statements that read one of names, in order.
+// readers returns the statements that read one of names, in order.
 func (b *code) readers(names []string) []int {
 	var all []int
 	for _, name := range names {
@@ -55,7 +55,7 @@ func (b *code) readers(names []string) []int {
 	return slices.Compact(all)
 }
 
-// makes are the local names that a statement gives a value that took work.
+// makes returns the local names to which a statement assigns a computed value.
 func (b flow) makes(i int) []string {
 	s := &b.stmts[i]
 	if s.Keyword != "" || s.hits == 0 || len(s.Calls) == 0 && !s.Comprehension && !s.Display && len(s.Indexes) == 0 && !s.Formatted {
@@ -69,13 +69,13 @@ func (b flow) makes(i int) []string {
 	return s.Targets
 }
 
-// reads is whether a statement reads one of some names.
+// reads reports whether a statement reads one of some names.
 func reads(s *stmt, names []string) bool {
 	return slices.ContainsFunc(s.Names, func(n string) bool { return slices.Contains(names, n) })
 }
 
-// insideDef is whether a statement is in a function within the function, or begins one:
-// when that runs, nothing tells.
+// insideDef reports whether a statement is in, or begins, a nested function: it is
+// unknown when that runs.
 func insideDef(b *code, j int) bool {
 	for p := j; p >= 0; p = b.stmts[p].parent {
 		if b.stmts[p].Keyword == "def" && b.stmts[p].parent >= 0 {
@@ -85,10 +85,10 @@ func insideDef(b *code, j int) bool {
 	return false
 }
 
-// hoistable finds that nothing a statement in a loop reads changes in it.
-// Calls whose names say that each answer is another, or that they act on something, are
-// never the same; of others the pure ones are certain. Outside of loops a line that runs
-// per layer may be the same for the whole step, which only names can tell.
+// hoistable finds a statement in a loop of which nothing that it reads changes there.
+// Calls whose names indicate a new result each time, or a side effect, never qualify;
+// pure calls are certain. Outside loops, a line that runs per layer may be the same for
+// the whole step, which only names can show.
 func (b flow) hoistable(i int, sc Scope) []finding {
 	s := &b.stmts[i]
 	if s.Keyword != "" && s.Keyword != "if" || len(s.Calls) == 0 && !longChain(s) {
@@ -104,7 +104,8 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 		if n := b.iterations(s.loop); (n < 0 || n >= 2) && stat.MostOf(s.hits, loop.hits) {
 			f := finding{kind: Hoist, confidence: "high", evidence: fmt.Sprintf("nothing it reads changes in the loop at line %d", b.number(s.loop))}
 			if !pure(s) {
-				// It may count, draw or advance something each time; the longer it takes the likelier.
+				// It may count, draw or advance something each time; the longer it
+				// takes, the likelier.
 				f.confidence, f.also = "medium", s.usPerHit() > plainCallUs
 			}
 			return []finding{f}
@@ -116,7 +117,8 @@ func (b flow) hoistable(i int, sc Scope) []finding {
 	return nil
 }
 
-// pure is whether all calls of a statement are of names that only ask or compute.
+// pure reports whether the names of all calls of a statement suggest that they only
+// query or compute.
 func pure(s *stmt) bool {
 	for _, c := range s.Calls {
 		root, _ := splitRoot(c.Path)
@@ -128,15 +130,14 @@ func pure(s *stmt) bool {
 	return true
 }
 
-// longChain is whether a statement follows three attributes or more in a row.
+// longChain reports whether a statement follows at least three attributes in a row.
 func longChain(s *stmt) bool {
 	return slices.ContainsFunc(s.Attributes, func(p string) bool { return strings.Count(p, ".") >= 3 })
 }
 
-// invariant is whether no name that a statement reads is set within its loop.
-// Assigned within the loop are targets of statements and loops, attributes of self by their
-// path, and receivers of calls that change them. A statement that reads what it assigns
-// adds something up.
+// invariant reports whether no name that a statement reads is set in its loop. Set are
+// targets of statements and loops, attributes of self by path, and receivers of calls
+// that change them. A statement that reads what it assigns accumulates.
 func (b flow) invariant(i int) bool {
 	loop := b.stmts[i].loop
 	if len(b.stmts[i].Targets) == 1 && slices.Contains(b.stmts[i].Names, b.stmts[i].Targets[0]) {
@@ -145,7 +146,7 @@ func (b flow) invariant(i int) bool {
 	byOther := func(name string) bool {
 		by := b.changedBy[name]
 		at, _ := slices.BinarySearch(by, loop)
-		for _, j := range by[at:min(at+2, len(by))] { // the first or second is another one, or none is in the loop
+		for _, j := range by[at:min(at+2, len(by))] { // if neither of the first two is another one in the loop, none is
 			if j != i && (j == loop || b.inside(j, loop)) {
 				return true
 			}
@@ -165,11 +166,11 @@ func (b flow) invariant(i int) bool {
 	return true
 }
 
-// stepWide is whether a statement reads only what all layers of a step share: names
-// of the step's metadata, the object's own configuration, or nothing but constants.
-// It takes one name of the step's own to say so; a name that is neither that nor local, or
-// a path that speaks of a layer, says the contrary. That is a guess by names, and the
-// finding's confidence says so.
+// stepWide reports whether a statement reads only what all layers of a step share:
+// names of step metadata, the object's configuration, or constants. At least one name
+// must be step metadata; a name that is neither that nor local, or a path that mentions
+// a layer, excludes it. This is a guess by names; the finding's confidence reflects
+// that.
 func stepWide(s *stmt) bool {
 	shared := false
 	local := map[string]bool{"self": true, "torch": true, "math": true, "np": true, "F": true, "os": true}
@@ -180,7 +181,7 @@ func stepWide(s *stmt) bool {
 	}
 	for _, c := range s.Calls {
 		root, rest := splitRoot(c.Path)
-		local[root] = local[root] || rest == "" // functions are no data
+		local[root] = local[root] || rest == "" // functions are not data
 		shared = shared || strings.HasPrefix(c.Path, "os.")
 	}
 	for _, name := range s.Names {
@@ -199,9 +200,9 @@ func stepWide(s *stmt) bool {
 	return shared
 }
 
-// guards is whether statement j is a branch, rarely gone into, that tests one of the names and in
-// which it is read, too: it asks whether they are needed, and the branch says how often they were.
-// Every statement of the branch has to be as rare, or it decides nothing.
+// guards reports whether statement j is a branch, rarely taken, that tests one of the
+// names and reads it inside: the test asks whether the value is needed, and the branch
+// shows how often it was. Every statement of the branch must be as rare.
 func (b flow) guards(j int, names []string) bool {
 	o := &b.stmts[j]
 	within := false

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// kind is what an expression is known or named to be. A line does not say types; its
-// function often does.
+// kind is what an expression is known, or by its name suggested, to be. A line does not
+// state types; its function often does.
 type kind string
 
 const (
 	unknownKind kind = "unknown"
-	tensorKind  kind = "tensor" // of PyTorch, on any device
-	cpuKind     kind = "cpu"    // a tensor that is certainly on the host
+	tensorKind  kind = "tensor" // PyTorch tensor on any device
+	cpuKind     kind = "cpu"    // tensor that is certainly on the host
 	numpyKind   kind = "numpy"
 	listKind    kind = "list"
 	dictKind    kind = "dict"
@@ -21,23 +21,23 @@ const (
 	numberKind  kind = "number"
 )
 
-// kinds says what names and expressions hold.
+// kinds determines what names and expressions hold.
 type kinds struct {
 	*code
-	unhinted bool // asked for without what names suggest
+	unhinted bool // ignore hints from names
 }
 
-// kindOf is the kind of a path as it is used in statement i.
+// kindOf returns the kind of a path as used in statement i.
 func (b *kinds) kindOf(path string, i int) kind { return b.kindFrom(path, i, maxFollow) }
 
-// kindFrom is kindOf with a limit on how many assignments are followed. What the path
-// itself says comes first, then what its first name was given, then how it is called.
-// Certain is only what code says; what names suggest is last, and is unknownKind for most.
+// kindFrom is kindOf with a limit on the assignments followed. What the path itself
+// shows comes first, then what was assigned to its first name, then what names suggest.
+// Only code is certain evidence; names come last, and are unknownKind for most.
 func (b *kinds) kindFrom(path string, i, depth int) kind {
 	if k := resultKind(path); k != unknownKind {
 		return k
 	}
-	if of, isCall := strings.CutSuffix(path, "()"); isCall && depth > 0 { // of a tensor's method
+	if of, isCall := strings.CutSuffix(path, "()"); isCall && depth > 0 { // method of a tensor
 		if at := strings.LastIndexByte(of, '.'); at > 0 && (onList("strong_ops", of[at+1:]) || onList("weak_ops", of[at+1:])) {
 			switch k := b.kindFrom(of[:at], i, depth-1); k {
 			case tensorKind, cpuKind, numpyKind:
@@ -70,14 +70,14 @@ func (b *kinds) kindFrom(path string, i, depth int) kind {
 	return hinted(path)
 }
 
-// named is whether nothing but names says what a path holds.
+// named reports whether only names suggest what a path holds.
 func (b *kinds) named(path string, i int) bool {
 	b.unhinted = true
 	defer func() { b.unhinted = false }()
 	return b.kindOf(path, i) == unknownKind
 }
 
-// splitRoot divides a path after its first name.
+// splitRoot splits a path after its first name.
 func splitRoot(path string) (root, rest string) {
 	if strings.HasPrefix(path, "''") || strings.HasPrefix(path, "[]") || strings.HasPrefix(path, "{}") || strings.HasPrefix(path, "()") {
 		return path[:2], path[2:]
@@ -88,7 +88,7 @@ func splitRoot(path string) (root, rest string) {
 	return path, ""
 }
 
-// resultKind is what the last call or attribute of a path says of its result.
+// resultKind returns the kind of a path's last call or attribute.
 func resultKind(path string) kind {
 	for suffix, k := range lexicon().results {
 		if strings.HasSuffix(path, suffix) {
@@ -98,8 +98,9 @@ func resultKind(path string) kind {
 	return unknownKind
 }
 
-// assigned is the kind of the value that a name was last given before statement i.
-// Branches are not told apart: it is the last assignment above, whichever way it was reached.
+// assigned returns the kind of the value last assigned to a name before statement i.
+// Branches are not distinguished: the last assignment above counts, however it was
+// reached.
 func (b *kinds) assigned(name string, i, depth int) kind {
 	if depth == 0 {
 		return unknownKind
@@ -113,7 +114,7 @@ func (b *kinds) assigned(name string, i, depth int) kind {
 	switch {
 	case b.counts(name, i, j):
 		return numberKind
-	case j < 0: // a parameter may be declared
+	case j < 0: // a parameter may have an annotation
 		if len(b.stmts) > 0 && b.stmts[0].Keyword == "def" {
 			t := b.stmts[0].Tokens
 			for i := range max(0, len(t)-2) {
@@ -127,11 +128,12 @@ func (b *kinds) assigned(name string, i, depth int) kind {
 	if s := &b.stmts[j]; len(s.Targets) == 1 {
 		return b.valueKind(s, j, depth-1)
 	}
-	return unknownKind // one of several: which of the values it got is not looked into
+	return unknownKind // unpacked: which of the values it got is not examined
 }
 
-// counts is whether a loop around statement i, or a comprehension in it, counts with a name
-// that was last assigned in statement j, -1 never: for k in range(n), for k, x in enumerate(xs).
+// counts reports whether a loop around statement i, or a comprehension in it, counts
+// with a name last assigned in statement j (-1: never): for k in range(n), for k, x in
+// enumerate(xs).
 func (b *kinds) counts(name string, i, j int) bool {
 	for at, inner := i, len(b.stmts); at > j && at < inner; at, inner = b.stmts[at].loop, at {
 		for _, l := range b.stmts[at].Loops {
@@ -143,9 +145,9 @@ func (b *kinds) counts(name string, i, j int) bool {
 	return false
 }
 
-// valueKind is the kind of what a statement assigns.
-// A conditional expression may be one of two, so it is unknown. "cpu" among the arguments
-// of to() or device= puts a tensor on the host whatever makes it.
+// valueKind returns the kind of what a statement assigns. A conditional expression has
+// two values, so its kind is unknown. "cpu" as an argument of to() or device= puts a
+// tensor on the host, however it is made.
 func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 	value := rightSide(s.Tokens)
 	if len(value) == 0 || slices.Contains(s.Operators, "if") {
@@ -176,7 +178,7 @@ func (b *kinds) valueKind(s *stmt, i, depth int) kind {
 	return unknownKind
 }
 
-// rightSide are the tokens after the last "=" outside brackets.
+// rightSide returns the tokens after the last "=" outside brackets.
 func rightSide(tokens []Token) []Token {
 	at := -1
 	for i, op := range Outside(tokens) {
@@ -190,8 +192,8 @@ func rightSide(tokens []Token) []Token {
 	return tokens[at+1:]
 }
 
-// hinted is the kind that the last name of a path suggests, or that something further
-// up lies on the host.
+// hinted returns the kind that the last name of a path suggests; an earlier name may
+// suggest that it is on the host.
 func hinted(path string) kind {
 	last := strings.Trim(path, "[]()")
 	at := strings.LastIndexByte(last, '.')
@@ -214,15 +216,15 @@ func hinted(path string) kind {
 	return unknownKind
 }
 
-// kindOfText is the kind of the text of an argument or an index: tensorKind where it may have a
-// tensor's data, numberKind where all that it names is the host's.
+// kindOfText returns the kind of an argument or index, given as text: tensorKind if it
+// may contain a tensor's data, numberKind if all its names are the host's.
 func (b *kinds) kindOfText(text string, i int) kind {
 	inner := Statements([]string{text})
 	if len(inner) != 1 {
 		return unknownKind
 	}
 	paths := slices.Concat(inner[0].Attributes, inner[0].Names)
-	hosts := map[string]int{} // how often names stand where only a size or a type is asked, or before a dot
+	hosts := map[string]int{} // how often names occur where only a size or type is asked for, or before a dot
 	for _, c := range inner[0].Calls {
 		root, _ := splitRoot(c.Path)
 		if lexicon().made[c.Path] != numberKind && !onList("described", c.Name()) {
@@ -263,11 +265,13 @@ func (b *kinds) kindOfText(text string, i int) kind {
 	return result
 }
 
-// ofHost is whether a path is what the host knows of a tensor without its data.
+// ofHost reports whether a path is a property of a tensor that the host knows without
+// its data.
 func ofHost(path string) bool { return onList("described", lastName(bare.Replace(path))) }
 
-// constant is whether a path is a member of an enumeration or a type of elements: Mode.DECODE,
-// torch.float16. What a module has in capitals may be a number, with which tensors are compared.
+// constant reports whether a path is an enumeration member or an element type:
+// Mode.DECODE, torch.float16. Capitals in a module may be a number, with which tensors
+// are compared.
 func constant(path string) bool {
 	parts := strings.Split(path, ".")
 	last, of := parts[len(parts)-1], parts[max(len(parts)-2, 0)]

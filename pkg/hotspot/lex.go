@@ -7,32 +7,32 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what a token is.
+// Kind is the kind of a token.
 type Kind uint8
 
 const (
 	Name    Kind = iota // an identifier
-	Keyword             // a word of the language
+	Keyword             // a Python keyword
 	Number              // a literal
 	String              // a whole literal, or the literal parts of an f-string
 	Op                  // operators, brackets, punctuation
 	End                 // end of a statement
 )
 
-// A Token is a piece of code. Comments and blanks are left out.
+// A Token is a lexical unit of code. Comments and blanks are omitted.
 type Token struct {
 	Kind Kind   // what it is
-	Text string // of a String its prefix and first quotes only where it holds code or several lines
+	Text string // of a String with code or several lines, only its prefix and first quotes
 	Line int    // index of the physical line
 }
 
 var keywords = wordSet("and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False")
 
-// beginsStatement are keywords that only ever begin a statement: where one begins a line within
-// brackets, the brackets' end was cut off.
+// beginsStatement are keywords that can only begin a statement: if one begins a line
+// within brackets, the closing bracket was cut off.
 var beginsStatement = wordSet("def class return import try while raise with assert except finally elif")
 
-// wordSet is the words of a text, to be looked up.
+// wordSet returns the words of a text as a set.
 func wordSet(words string) map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -41,7 +41,7 @@ func wordSet(words string) map[string]bool {
 	return all
 }
 
-// lexer follows source line by line.
+// lexer reads source line by line.
 type lexer struct {
 	lines  []string
 	tokens []Token
@@ -51,13 +51,13 @@ type lexer struct {
 	nested []fstring // f-strings whose expression is being read, outermost first
 }
 
-// fstring is an f-string around the code being read.
+// fstring is an f-string around the current code.
 type fstring struct {
 	quote string
-	depth int // brackets that were open at its "{"
+	depth int // open brackets at its "{"
 }
 
-// Lex reads lines of source, the first of which begins a statement.
+// Lex returns the tokens of source lines, the first of which begins a statement.
 func Lex(lines []string) []Token {
 	l := &lexer{lines: lines}
 	for l.line < len(lines) {
@@ -69,12 +69,12 @@ func Lex(lines []string) []Token {
 	return l.tokens
 }
 
-// emit adds a token that begins where the lexer is.
+// emit appends a token at the current position.
 func (l *lexer) emit(k Kind, text string) {
 	l.tokens = append(l.tokens, Token{k, text, l.line})
 }
 
-// end ends the statement under way, of which line is the last.
+// end ends the current statement, whose last line is line.
 func (l *lexer) end(line int) {
 	if n := len(l.tokens); n > 0 && l.tokens[n-1].Kind != End {
 		l.tokens = append(l.tokens, Token{End, "", line})
@@ -82,7 +82,8 @@ func (l *lexer) end(line int) {
 	l.depth, l.nested = 0, nil
 }
 
-// lexLine reads to the end of a physical line. Strings over several lines move it on.
+// lexLine reads to the end of a physical line. A string over several lines moves it
+// further.
 func (l *lexer) lexLine() {
 	if l.depth > 0 && beginsStatement[firstWord(l.rest())] {
 		l.end(l.line - 1)
@@ -112,22 +113,22 @@ func (l *lexer) lexLine() {
 	}
 }
 
-// rest is what is left of the line.
+// rest returns the rest of the line.
 func (l *lexer) rest() string { return l.lines[l.line][l.col:] }
 
-// read makes the next n bytes a token.
+// read emits the next n bytes as a token.
 func (l *lexer) read(k Kind, n int) {
 	l.emit(k, l.rest()[:n])
 	l.col += n
 }
 
-// firstWord is the lower-case word that a line begins with, "" where it is part of a longer
-// name.
+// firstWord returns the lower-case word that a line begins with, "" if it is part of a
+// longer name.
 func firstWord(s string) string { return leading.FindStringSubmatch(s)[1] }
 
 var leading = regexp.MustCompile(`^[ \t]*((?:[a-z]+\b)?)`)
 
-// isNameStart reports whether a text, which is not empty, begins as names do.
+// isNameStart reports whether a text, which must not be empty, begins like a name.
 func isNameStart(s string) bool {
 	c := s[0]
 	if c < utf8.RuneSelf {
@@ -137,8 +138,8 @@ func isNameStart(s string) bool {
 	return unicode.IsLetter(r)
 }
 
-// nameLen is how many bytes of s, from its first, are a name: any letters, as Python
-// allows.
+// nameLen returns the length in bytes of the name at the beginning of s, which may have
+// any letters, as in Python.
 func nameLen(s string) int {
 	for i, r := range s {
 		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
@@ -150,7 +151,7 @@ func nameLen(s string) int {
 
 var number = regexp.MustCompile(`^(?:0[xX][0-9a-zA-Z_]*|(?:[eE][+-]|[0-9a-zA-Z_.])+)`)
 
-// lexName reads a name, a keyword, or the prefix of a string.
+// lexName reads a name, a keyword, or a string with a prefix.
 func (l *lexer) lexName(rest string) {
 	n := max(1, nameLen(rest))
 	if n <= 2 && n < len(rest) && (rest[n] == '"' || rest[n] == '\'') && strings.Trim(rest[:n], "rRbBuUfFtT") == "" {
@@ -164,9 +165,9 @@ func (l *lexer) lexName(rest string) {
 	l.read(Name, n)
 }
 
-// lexString reads a literal whose prefix has n bytes.
-// A literal on one line without code becomes a token with all of its text; of others the
-// text is prefix and quotes, and code in them follows as tokens of its own.
+// lexString reads a literal whose prefix has n bytes. A literal on one line without
+// code becomes one token with its text. Otherwise the token's text is prefix and
+// quotes, and code in the literal follows as separate tokens.
 func (l *lexer) lexString(n int) {
 	rest := l.rest()
 	quote := rest[n : n+1]
@@ -183,18 +184,17 @@ func (l *lexer) lexString(n int) {
 	}
 }
 
-// literal goes on to the end of a literal, or to the code in an f-string. A string in
-// single quotes ends with its line.
-// A triple-quoted one that nothing ends goes on to the last line. In f-strings doubled
-// braces are text; after a single one the code up to its "}" is read as tokens are, and
-// leaveExpression comes back here for the rest.
+// literal continues to the end of a literal, or to the code in an f-string. A
+// single-quoted string ends with its line; an unterminated triple-quoted one goes on to
+// the last line. In f-strings, doubled braces are text. After a single one, code up to
+// its "}" is read as tokens; leaveExpression then returns here for the rest.
 func (l *lexer) literal(quote string, formatted bool) {
 	for {
 		rest := l.rest()
 		for i := 0; i < len(rest); i++ {
 			switch {
 			case rest[i] == '\\' && i+1 == len(rest) && len(quote) == 1 && l.line+1 < len(l.lines):
-				// The literal goes on in the next line.
+				// The literal continues on the next line.
 				l.line, l.col, rest, i = l.line+1, 0, l.lines[l.line+1], -1
 			case rest[i] == '\\':
 				i++
@@ -222,7 +222,7 @@ func (l *lexer) literal(quote string, formatted bool) {
 
 var operators = []string{"**=", "//=", ">>=", "<<=", "...", ":=", "->", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", "**", "//", ">>", "<<"}
 
-// lexOp reads an operator, the longest that fits, or a byte that is none, and counts
+// lexOp reads the longest operator that fits, or a byte that is none, and counts
 // brackets.
 func (l *lexer) lexOp(rest string) {
 	if l.leaveExpression(rest[0]) {
@@ -253,10 +253,9 @@ func (l *lexer) lexOp(rest string) {
 	l.read(Op, n)
 }
 
-// leaveExpression handles what ends the code in an f-string: "}", and the conversion or
-// format ahead of it.
-// It returns whether it has moved on. Brackets within the code keep it from ending: only
-// at the depth of its own "{" does "!", ":" or "}" belong to the f-string.
+// leaveExpression handles the end of the code in an f-string: "}", and the conversion
+// or format before it. It reports whether it has moved on. "!", ":" and "}" belong to
+// the f-string only at the depth of its own "{"; brackets within the code protect them.
 func (l *lexer) leaveExpression(c byte) bool {
 	n := len(l.nested)
 	if n == 0 || l.depth != l.nested[n-1].depth+1 {
@@ -274,7 +273,7 @@ func (l *lexer) leaveExpression(c byte) bool {
 		}
 		l.col += end
 		if end < len(rest) && rest[end] == '{' { // a width that is an expression
-			l.depth++ // its "}" takes one off again
+			l.depth++ // its "}" decrements again
 			l.read(Op, 1)
 		}
 		return true

@@ -9,10 +9,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// collections are what is gone over: of "enumerate(zip(a, b.items()))" a and b. A number
-// of turns, as in range(n), is no collection.
-// Names are compared as they stand, so two names of one list are two collections, and
-// nothing is claimed of them.
+// collections returns what is iterated over: a and b in "enumerate(zip(a, b.items()))".
+// A number of iterations, as in range(n), is not a collection. Names are compared as
+// text, so two names for one list count as two collections, and nothing is concluded.
 func collections(over []Token) (all []string) {
 	n := len(over)
 	if n > 2 && onList("wrappers", over[0].Text) && over[1].Text == "(" && over[n-1].Text == ")" {
@@ -33,10 +32,10 @@ func collections(over []Token) (all []string) {
 	return []string{text}
 }
 
-// redundant finds another loop over what statement i goes over.
-// Not redundant are loops within one another, those of which only one runs and a collection
-// that changes between them. Of two the second could go, and
-// has the finding; the first only hears of it.
+// redundant finds another loop over the collection of statement i. Not redundant are
+// nested loops, loops of which only one runs, and collections that change in between.
+// Of two loops the second could go, and gets the finding; the first only gets a weak
+// one.
 func (b *body) redundant(i int) []finding {
 	s := &b.stmts[i]
 	for _, over := range s.over {
@@ -48,7 +47,7 @@ func (b *body) redundant(i int) []finding {
 				continue
 			}
 			f := finding{kind: RedundantIter, confidence: "high", evidence: fmt.Sprintf("line %d also iterates over %s", b.number(j), short(over))}
-			if j > i { // the first walk is needed
+			if j > i { // the first loop is needed
 				f.confidence, f.also = "low", true
 			}
 			return []finding{f}
@@ -57,9 +56,9 @@ func (b *body) redundant(i int) []finding {
 	return nil
 }
 
-// exclusive is whether of two statements, i ahead of j, only one runs: they are in
-// different branches of one if, or the branch of the first leaves.
-// All pairs of ancestors are looked at: the branches may be any number of blocks further up.
+// exclusive reports whether only one of two statements runs; i precedes j. They are in
+// different branches of one if, or the branch of the first leaves. It compares all
+// pairs of ancestors, as the branches may be any number of blocks up.
 func (b *code) exclusive(i, j int) bool {
 	for x := i; x >= 0; x = b.stmts[x].parent {
 		if p := b.stmts[x].parent; p >= 0 && onList("compound", b.stmts[p].Keyword) && !b.inside(j, p) && b.leaves(p) {
@@ -76,7 +75,7 @@ func (b *code) exclusive(i, j int) bool {
 	return false
 }
 
-// leaves is whether a branch ends with a statement that goes elsewhere.
+// leaves reports whether a branch ends with a statement that goes elsewhere.
 func (b *code) leaves(p int) bool {
 	last := p
 	for j := p + 1; j < len(b.stmts) && b.stmts[j].Indent > b.stmts[p].Indent; j++ {
@@ -91,7 +90,7 @@ func (b *code) leaves(p int) bool {
 	return false
 }
 
-// changed is whether a path is assigned between two statements.
+// changed reports whether a path is assigned between two statements.
 func (b *code) changed(path string, i, j int) bool {
 	between := func(target string) bool {
 		set := b.setBy[target]
@@ -107,9 +106,9 @@ func (b *code) changed(path string, i, j int) bool {
 	return between(path) || between(root)
 }
 
-// loops finds that a statement is a loop in Python over many items.
-// A loop whose turns take long is no cost of looping, whatever it does; a comprehension
-// has no hits of its own for its turns, so only its time can tell.
+// loops finds a Python loop over many items. A loop with long iterations is not looping
+// overhead, whatever it does. A comprehension has no hits for its iterations, so only
+// its time shows them.
 func (b *body) loops(i int) []finding {
 	s := &b.stmts[i]
 	switch {
@@ -142,8 +141,8 @@ func (b *body) loops(i int) []finding {
 	return nil
 }
 
-// block is the time of a loop with all that is in it, and the hits of the statement
-// right in it that ran most often: its iterations.
+// block returns the time of a loop with everything in it, in ns, and the most hits of a
+// statement directly in it: its iterations.
 func (b *code) block(i int) (ns, hits int64) {
 	ns = b.stmts[i].ns
 	for j := i + 1; j < len(b.stmts) && b.inside(j, i); j++ {

@@ -8,28 +8,28 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// finding is a type that a line may have, and why. Detectors return those that hold, in any
-// order; classify puts them in the order of triage.
+// finding is a type that a line may have, and the evidence. Detectors return findings
+// in any order; classify sorts them.
 type finding struct {
 	kind       Type
 	sub        string
 	confidence Confidence
 	evidence   string
-	anyway     bool // it counts where it is not repeated, too
-	also       bool // it is worth a word, and never the first
+	anyway     bool // counts even if the line is not repeated
+	also       bool // only accompanies another finding, never comes first
 }
 
-// confidences from the lowest.
+// confidences, lowest first.
 var confidences = []Confidence{"low", "medium", "high"}
 
-// lower is the next lower confidence, and the lowest of itself.
+// lower returns the next lower confidence; the lowest stays.
 func (c Confidence) lower() Confidence {
 	return confidences[max(0, slices.Index(confidences, c)-1)]
 }
 
-// calls matches the calls of statement i with the indicators. Of each call the first
-// indicator that holds counts. Refused says which would hold but for the time, and
-// other are the calls that nothing is known of.
+// calls matches the calls of statement i with the indicators. The first indicator that
+// holds for a call counts. refused says which would hold except for the time; other are
+// the calls about which nothing is known.
 func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 	s := &b.stmts[i]
 	us := s.usPerHit()
@@ -40,9 +40,9 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 			if !ind.matches(&c, path) || !ind.fits(b, &c, i) {
 				continue
 			}
-			known = ind.name == nil // what is known by what its name is like may hide more
+			known = ind.name == nil // a call known only by a name pattern may hide more
 			if ind.MostUs > 0 && us > ind.MostUs {
-				continue // no such call takes as long
+				continue // no such call takes that long
 			}
 			if ind.LeastUs > 0 && us >= 0 && us < ind.LeastUs/2 {
 				refused = append(refused, fmt.Sprintf("%s takes %s per hit, too short to wait for the GPU or to matter", c.said(), report.Micros(us)))
@@ -50,7 +50,7 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 			}
 			f := finding{kind: ind.Type, sub: ind.Sub, confidence: ind.Confidence, evidence: c.said() + " " + ind.Why, anyway: ind.Anyway}
 			switch {
-			case ind.LeastUs > 0 && us < ind.LeastUs: // unknown, too
+			case ind.LeastUs > 0 && us < ind.LeastUs: // or unknown
 				f.confidence = f.confidence.lower()
 			case ind.LeastUs > 0:
 				f.evidence += fmt.Sprintf(": %s per hit", report.Micros(us))
@@ -65,9 +65,9 @@ func (b *body) calls(i int) (found []finding, refused []string, other []Call) {
 	return found, refused, other
 }
 
-// sites are what indicators are matched with: the calls of a statement, its subscripts as calls of
-// __getitem__ or __setitem__, and what it enters as calls of __enter__, as Python has it. What a
-// loop goes over is none.
+// sites returns what indicators are matched with: the calls of a statement, its
+// subscripts as calls of __getitem__ or __setitem__, and context managers as calls of
+// __enter__. What a loop iterates over is excluded.
 func (s *stmt) sites() []Call {
 	all := slices.Clip(s.Calls)
 	if s.isLoop() {
@@ -88,7 +88,7 @@ func (s *stmt) sites() []Call {
 	return all
 }
 
-// said is a call as a line has it.
+// said returns a call as the line has it.
 func (c *Call) said() string {
 	switch c.Name() {
 	case "__getitem__", "__setitem__":
@@ -99,13 +99,13 @@ func (c *Call) said() string {
 	return short(c.Path)
 }
 
-// bare takes from a path what is called and indexed on the way.
+// bare removes calls and subscripts from a path.
 var bare = strings.NewReplacer("()", "", "[]", "")
 
-// lastName is what follows the last dot of a path.
+// lastName returns the part of a path after its last dot.
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// matches is whether a call has one of the names; path is its bare path.
+// matches reports whether a call has one of the names; path is its bare path.
 func (ind *Indicator) matches(c *Call, path string) bool {
 	for _, name := range ind.Calls {
 		if path == name || !onList("builtins", name) && strings.HasSuffix(path, name) && path[len(path)-len(name)-1] == '.' {
@@ -118,10 +118,10 @@ func (ind *Indicator) matches(c *Call, path string) bool {
 	return c.Receiver() != "" && slices.Contains(ind.Methods, c.Name())
 }
 
-// fits is whether a call's receiver and arguments are those of the indicator.
+// fits reports whether a call's receiver and arguments meet the indicator's conditions.
 func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 	receiver, s := c.Receiver(), &b.stmts[i]
-	if ind.name != nil && s.isLoop() { // what loops cost, they say
+	if ind.name != nil && s.isLoop() { // other detectors cover loops
 		return false
 	}
 	if ind.Args != nil && c.Args > *ind.Args {
@@ -149,7 +149,7 @@ func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 		return true
 	}
 	k := b.kindOf(receiver, i)
-	if len(ind.Kinds) == 0 { // what is named as a queue may be a dict
+	if len(ind.Kinds) == 0 { // a name like queue may belong to a dict
 		return len(ind.Receivers) == 0 || !plainKinds[k]
 	}
 	return slices.Contains(ind.Kinds, k) ||
@@ -159,15 +159,15 @@ func (ind *Indicator) fits(b *body, c *Call, i int) bool {
 // plainKinds are Python's own containers and values, which never wait.
 var plainKinds = map[kind]bool{listKind: true, dictKind: true, setKind: true, strKind: true, numberKind: true}
 
-// lastWords are the words of the last name of a path.
+// lastWords returns the words of the last name of a path.
 func lastWords(path string) []string {
 	return words(lastName(strings.TrimRight(path, "[]()")))
 }
 
-// begins is whether a word is r, or for longer ones begins with it.
+// begins reports whether a word is r, or begins with r if r is long enough.
 func begins(word, r string) bool { return word == r || len(r) >= 4 && strings.HasPrefix(word, r) }
 
-// short is a path that fits a sentence.
+// short returns a path that fits a sentence.
 func short(path string) string {
 	if r := []rune(path); len(r) > 60 {
 		return "..." + string(r[len(r)-57:])

@@ -11,26 +11,26 @@ import (
 
 // function is one profiled function over all profiles.
 type function struct {
-	*lineprof.Function                     // of the profile in which it took longest, or the sum
-	per                []*float64          // us in each profile, nil where it is not in it
-	body               *body               // nil where its source was not looked into
+	*lineprof.Function                     // from the profile with its longest time, or the sum
+	per                []*float64          // us in each profile, nil if it is missing there
+	body               *body               // nil if its source was not parsed
 	called             bool                // by another profiled function
 	callers            map[*function]int64 // with the ns of their statements that call it
-	at                 int                 // place among all, the longest first
-	recursive          bool                // a statement of its own calls it
+	at                 int                 // index in the list of all, longest first
+	recursive          bool                // one of its own statements calls it
 
-	// What attribute says: see there.
+	// Results of attribute.
 	root   bool      // no other profiled function is known to call it
-	outer  float64   // ns that no statement explains that calls it
-	credit float64   // how much of its time counts, 0 to 1
-	scale  float64   // the same of its lines, which may add up to more than it
-	given  []float64 // ns of each statement that callees took
+	outer  float64   // ns that no calling statement explains
+	credit float64   // share of its time that counts, 0 to 1
+	scale  float64   // the same for its lines, whose sum may exceed its time
+	given  []float64 // ns that callees took, by statement
 }
 
-// last is the last component of its name: "f" of "A.f" and of "g.<locals>.f".
+// last returns the last component of the name: "f" of "A.f" and of "g.<locals>.f".
 func (f *function) last() string { return lastName(f.Name) }
 
-// class is the class of a qualified name, "" where there is none.
+// class returns the class in a qualified name, "" if there is none.
 func (f *function) class() string {
 	parts := strings.Split(f.Name, ".")
 	if n := len(parts); n > 1 && parts[n-2] != "<locals>" {
@@ -39,14 +39,14 @@ func (f *function) class() string {
 	return ""
 }
 
-// identity is what makes a function the same in two profiles. Equal ones of one profile
-// differ by their number.
+// identity identifies a function across profiles. Equal functions of one profile are
+// distinguished by nth.
 type identity struct {
 	file, name string
 	line, nth  int
 }
 
-// merge joins the functions of all profiles, those of the last run of each.
+// merge joins the functions of all profiles, from the last run of each.
 func merge(profiles []*lineprof.Profile, sum bool) []*function {
 	byID := map[identity]*function{}
 	var all []*function
@@ -74,8 +74,8 @@ func merge(profiles []*lineprof.Profile, sum bool) []*function {
 	return all
 }
 
-// join takes the longer of two, or adds them up: times, hits, and calls where both say
-// them. Lines are joined by their numbers. Neither function is changed.
+// join takes the longer of two functions, or adds them up: times, hits, and calls if
+// both state them. Lines are joined by number. Neither argument is changed.
 func (f *function) join(other *lineprof.Function, sum bool) {
 	if !sum {
 		if other.Ns > f.Ns {
@@ -112,7 +112,7 @@ func (f *function) join(other *lineprof.Function, sum bool) {
 	f.Function = &both
 }
 
-// warnings are those of the profiles, and what merging them leaves out.
+// warnings returns the warnings of the profiles, and what merging leaves out.
 func warnings(profiles []*lineprof.Profile) []string {
 	all := []string{}
 	for _, p := range profiles {

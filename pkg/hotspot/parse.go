@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// parser collects from a statement's tokens what a [Statement] holds.
+// parser fills in a [Statement] from its tokens.
 type parser struct {
 	s      *Statement
 	tokens []Token
 	i      int
-	depth  int // brackets open around i
+	depth  int // open brackets around i
 
 	assigns bool // what is read are targets
 	updates bool // they are read, too
@@ -18,7 +18,7 @@ type parser struct {
 // more reports whether there are tokens left.
 func (p *parser) more() bool { return p.i < len(p.tokens) }
 
-// at is whether the next token is an operator or a keyword.
+// at reports whether the next token is the given operator or keyword.
 func (p *parser) at(text string) bool {
 	return p.more() && p.tokens[p.i].Text == text && (p.tokens[p.i].Kind == Op || p.tokens[p.i].Kind == Keyword)
 }
@@ -31,10 +31,10 @@ func (p *parser) all() {
 	}
 }
 
-// expressions reads up to a closing bracket, or to the end. It returns the number of
-// elements between commas.
-// closer is the bracket that is awaited, "" at the top of a statement. It is left for the
-// caller to step over, since it may be missing where a statement was cut off.
+// expressions reads up to a closing bracket, or to the end, and returns the number of
+// elements between commas. closer is the expected bracket, "" at the top of a
+// statement. It is left for the caller to consume, since it may be missing if a
+// statement was cut off.
 func (p *parser) expressions(closer string) (elements int) {
 	start := p.i
 	for p.more() {
@@ -46,7 +46,7 @@ func (p *parser) expressions(closer string) (elements int) {
 			}
 			return elements
 		case t.Kind == Op && (t.Text == ")" || t.Text == "]" || t.Text == "}"):
-			return elements // brackets do not match: let the outer one see it
+			return elements // brackets do not match: let the outer call handle it
 		case t.Kind == Op && t.Text == ",":
 			elements++
 			p.i++
@@ -54,7 +54,7 @@ func (p *parser) expressions(closer string) (elements int) {
 		case t.Kind == Keyword && t.Text == "for":
 			p.loop(closer)
 		case t.Kind == Name && closer == ")" && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Text == "=":
-			p.i += 2 // the name of a keyword argument
+			p.i += 2 // name of a keyword argument
 		default:
 			p.item()
 		}
@@ -78,8 +78,8 @@ func (p *parser) item() {
 	p.primary()
 }
 
-// isSign reports whether the next token is the sign of a number or the star of an argument, as in
-// x[:-1] and f(*args), and computes nothing.
+// isSign reports whether the next token is a sign or star that computes nothing, as in
+// x[:-1] and f(*args).
 func (p *parser) isSign() bool {
 	t := p.tokens[p.i].Text
 	number := (t == "-" || t == "+") && p.i+1 < len(p.tokens) && p.tokens[p.i+1].Kind == Number
@@ -90,12 +90,12 @@ func (p *parser) isSign() bool {
 	return before.Kind == Keyword && !literal(before) || before.Kind == Op && !strings.ContainsAny(before.Text, ")]}")
 }
 
-// literal reports whether a keyword is a value, and no operator.
+// literal reports whether a keyword is a value, not an operator.
 func literal(t Token) bool { return t.Text == "None" || t.Text == "True" || t.Text == "False" }
 
-// loop reads "for targets in", and what it goes over.
-// closer is the bracket around a comprehension, "" of a for statement. Its place among the
-// loops is taken before what it goes over is read: that may hold loops of its own.
+// loop reads "for targets in" and what is iterated over. closer is the bracket around a
+// comprehension, "" for a for statement. It reserves its place among the loops first,
+// since the collection may contain loops, too.
 func (p *parser) loop(closer string) {
 	p.i++
 	var l Loop
@@ -122,14 +122,14 @@ func (p *parser) loop(closer string) {
 	p.s.Loops[at].Over = Text(p.tokens[start:p.i])
 }
 
-// primary reads an atom with what follows it: attributes, calls, subscripts.
-// It returns the path as Call.Path has it, with "()" and "[]" for what stood in brackets. A
-// path that ends in a call is among the calls, any other with a dot among the attributes.
+// primary reads an atom with what follows: attributes, calls, subscripts. It returns
+// the path in the form of Call.Path, with "()" and "[]" for brackets. A path that ends
+// in a call becomes a call, any other with a dot an attribute.
 func (p *parser) primary() (path string) {
 	begin := p.i
 	path = p.atom()
 	kind := p.tokens[begin].Kind
-	called := kind == Number || kind == Keyword // which is no name, nor is a number's dot that of an attribute
+	called := kind == Number || kind == Keyword // not a name; the dot of a number is no attribute
 	for p.more() && p.tokens[p.i].Kind == Op {
 		switch p.tokens[p.i].Text {
 		case ".":
@@ -159,8 +159,8 @@ func (p *parser) primary() (path string) {
 	return path
 }
 
-// atom reads a name, a literal, or what brackets hold.
-// Strings are ” whatever they say: no finding may rest on what is in them.
+// atom reads a name, a literal, or the contents of brackets. Strings become empty whatever
+// they contain: no finding may rest on that.
 func (p *parser) atom() string {
 	t := p.tokens[p.i]
 	p.i++
@@ -179,9 +179,9 @@ func (p *parser) atom() string {
 	return t.Text
 }
 
-// postfix reads a call or a subscript.
-// begin is where the expression began, which tells a call whether it is all that is
-// assigned. What it returns ends in "()" or "[]", as primary expects.
+// postfix reads a call or a subscript. begin is where the expression began; it shows
+// whether a call is all that is assigned. The result ends in "()" or "[]", as primary
+// expects.
 func (p *parser) postfix(path string, begin int) string {
 	if p.at("(") {
 		p.call(path, begin)
@@ -195,8 +195,8 @@ func (p *parser) postfix(path string, begin int) string {
 	return path + "[]"
 }
 
-// read records a path that is not called, or is assigned. Of what is assigned a plain name is not
-// read.
+// read records a path that is not called, or is assigned. A plain name that is assigned
+// does not count as read.
 func (p *parser) read(path string, called bool) {
 	switch dotted := strings.Contains(path, "."); {
 	case p.assigns && isNameStart(path) && !called:
@@ -209,7 +209,7 @@ func (p *parser) read(path string, called bool) {
 	}
 }
 
-// formatted reads the code within an f-string, and strings that follow each other.
+// formatted reads the code within an f-string, and adjacent strings.
 func (p *parser) formatted() {
 	for p.more() {
 		switch {
@@ -228,14 +228,14 @@ func (p *parser) formatted() {
 	}
 }
 
-// holdsCode is whether a "{" after t belongs to an f-string.
+// holdsCode reports whether a "{" after t belongs to an f-string.
 func holdsCode(t Token) bool {
 	return t.Text == "}" || t.Kind == String && strings.ContainsAny(t.Text[:1+strings.IndexAny(t.Text, `'"`)], "fFtT")
 }
 
-// bracket reads a display, a comprehension or a group, of which the opening is past.
-// What is no bracket, or is nested too deeply, is returned as it is. A display is a list,
-// dict or set written out; one with a loop in it is a comprehension.
+// bracket reads a display, a comprehension or a group after its opening bracket.
+// Anything else, or what is nested too deeply, is returned as it is. A display is a
+// list, dict or set written out; with a loop in it, it is a comprehension.
 func (p *parser) bracket(open string) string {
 	closer := map[string]string{"(": ")", "[": "]", "{": "}"}[open]
 	if closer == "" || p.depth >= maxDepth {
@@ -253,16 +253,15 @@ func (p *parser) bracket(open string) string {
 	return open + closer
 }
 
-// close steps over a closing bracket, where it is there: it may have been cut off.
+// close consumes a closing bracket, if there is one: it may have been cut off.
 func (p *parser) close(closer string) {
 	if p.at(closer) {
 		p.i++
 	}
 }
 
-// call reads the arguments of a call.
-// Calls are in the order of their names, so the place is taken before the arguments are
-// read, in which there may be more.
+// call reads the arguments of a call. Calls are in the order of their names, so its
+// place is reserved before the arguments, which may contain calls.
 func (p *parser) call(path string, begin int) {
 	p.i++
 	start := p.i
@@ -278,8 +277,8 @@ func (p *parser) call(path string, begin int) {
 	p.s.Calls[at] = c
 }
 
-// arguments returns the text of the first positional argument and of the keyword ones.
-// keys is nil where there are none.
+// arguments returns the text of the first positional argument and of the keyword
+// arguments. keys is nil if there are none.
 func arguments(tokens []Token) (first string, keys map[string]string) {
 	for n, arg := range split(tokens) {
 		switch {
@@ -295,7 +294,7 @@ func arguments(tokens []Token) (first string, keys map[string]string) {
 	return first, keys
 }
 
-// split divides tokens at the commas outside of brackets.
+// split splits tokens at the commas outside brackets.
 func split(tokens []Token) (all [][]Token) {
 	start := 0
 	for i, op := range Outside(tokens) {

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Trace is what a trace says of the functions of the host.
+// Trace is what a trace says about the host's functions.
 type Trace struct {
-	Verdict     string  // YES, NO or INCONCLUSIVE; "" where the evidence has none
-	FirstTarget string  // what to begin with: a function, a range or a call; "" where nothing is named
-	WallUs      float64 // period of a step, 0 not known
+	Verdict     string  // YES, NO or INCONCLUSIVE; "" if the evidence has none
+	FirstTarget string  // what to begin with: a function, a range or a call; "" if unknown
+	WallUs      float64 // period of a step, 0 if unknown
 
 	// ranges is idle GPU time in us per step, by the last part of the function's name.
-	// A function that is not in it has no range with idle time, or none at all.
+	// A function not in it has no range with idle time, or none at all.
 	ranges map[string]float64
 	texts  map[string]string // the range with most of it
 	most   map[string]float64
 }
 
-// document has the keys of all three reports that are used here.
+// document has the keys used from all three reports.
 type document struct {
 	Idle       json.RawMessage `json:"idle"`
 	Operations []operation     `json:"operations"`
@@ -48,7 +48,7 @@ type operation struct {
 	} `json:"exposed"`
 }
 
-// idleCauses is the idle time of gaps.
+// idleCauses is the idle time in gaps' JSON.
 type idleCauses struct {
 	Causes []struct {
 		Cause     string   `json:"cause"`
@@ -104,7 +104,7 @@ func (t *Trace) addGaps(idle *idleCauses) {
 		if c.UsPerStep == nil || !(c.Us > 0) {
 			continue
 		}
-		perUs := *c.UsPerStep / c.Us // steps, and what the window is divided by
+		perUs := *c.UsPerStep / c.Us // steps per us, to divide the window
 		for _, s := range c.Sites {
 			t.addPath(s.Path, s.Source, s.Us*perUs)
 		}
@@ -114,7 +114,7 @@ func (t *Trace) addGaps(idle *idleCauses) {
 	}
 }
 
-// addPath adds idle time to every function that a path of ranges names, once each.
+// addPath adds idle time to every function named in a path of ranges, once each.
 func (t *Trace) addPath(path, source string, us float64) {
 	if !(us > 0) {
 		return
@@ -145,7 +145,7 @@ func (t *Trace) addDiff(d *document) {
 			continue
 		}
 		us := o.Exposed.Baseline
-		if twoRuns { // the target is what is to be changed: a range that it lacks is not in it
+		if twoRuns { // the target is to be changed; a range that it lacks does not count
 			us = o.Exposed.Target
 		}
 		if us == nil || *us < 0 {
@@ -159,16 +159,17 @@ func (t *Trace) addDiff(d *document) {
 	}
 }
 
-// preparation are the names of the functions that prepare inputs, the inner ones first.
+// preparation are the names of the functions that prepare inputs, innermost first.
 var preparation = []string{"_prepare_tp_inputs", "_prepare_inputs", "prepare_inputs"}
 
-// of returns the idle time in a function's range, and whether there is one.
+// of returns the idle time in a function's range, in us per step, and whether there is
+// one.
 func (t *Trace) of(function string) (us float64, known bool) {
 	us, known = t.ranges[t.alias(function)]
 	return us, known
 }
 
-// alias is the name among ranges that a function goes by.
+// alias returns a function's name among ranges.
 func (t *Trace) alias(function string) string {
 	return alias(lastName(function), func(name string) bool {
 		_, known := t.ranges[name]
@@ -176,8 +177,8 @@ func (t *Trace) alias(function string) string {
 	})
 }
 
-// alias is the name by which a function is known: the functions that prepare inputs stand for each
-// other.
+// alias returns the name by which a function is known. The functions that prepare
+// inputs stand for each other.
 func alias(name string, known func(string) bool) string {
 	if at := slices.IndexFunc(preparation, known); at >= 0 && !known(name) && slices.Contains(preparation, name) {
 		return preparation[at]
@@ -185,9 +186,10 @@ func alias(name string, known func(string) bool) string {
 	return name
 }
 
-// functionOf is the name of the function that a range stands for, "" where its text is
-// no name: "[Executor] _forward_step #: # ctx reqs" stands for _forward_step.
+// functionOf returns the name of the function that a range stands for, "" if its text
+// is not a name: "[Executor] _forward_step #: # ctx reqs" stands for _forward_step.
 func functionOf(text string) string { return lastName(named.FindStringSubmatch(text)[1]) }
 
-// named is a range's text with the name at its beginning, after a prefix in brackets.
+// named matches the name at the beginning of a range's text, after a prefix in
+// brackets.
 var named = regexp.MustCompile(`^\s*(?:\[[^\]]*\]\s*)?([A-Za-z0-9_.]*)`)

@@ -6,20 +6,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/format/lineprof"
 )
 
-// Options are what the profile does not say.
+// Options are settings that the profile does not contain.
 type Options struct {
-	Top    int   // hotspots to return, 0: all that have the least share (package comment)
-	Steps  int64 // forward steps that were profiled, 0: from the hits of the outermost function
-	Layers int   // layers of the model, 0: not known
+	Top    int   // most hotspots to return, 0 for all with the least share (package comment)
+	Steps  int64 // forward steps profiled, 0: from the hits of the outermost function
+	Layers int   // layers of the model, 0 if unknown
 	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks
 }
 
-// Opaque is the sub-kind of a COMPUTE line that calls what was not profiled: whether it is real
-// work is not known before that is.
+// Opaque is the sub-kind of a COMPUTE line with an unprofiled call: whether that is
+// real work is unknown until it is profiled.
 const Opaque = "call"
 
-// Hidden is the call that was not profiled which takes most of the profiled time, nil where
-// none takes so much that it is to be profiled before anything else is concluded.
+// Hidden returns the unprofiled call with most of the profiled time, nil if none takes
+// so much that it must be profiled before anything else is concluded.
 func (r *Report) Hidden() *DrillDown {
 	if i := slices.IndexFunc(r.DrillDown, func(d DrillDown) bool { return !d.Profiled && d.Share > opaqueShare }); i >= 0 {
 		return &r.DrillDown[i]
@@ -27,30 +27,31 @@ func (r *Report) Hidden() *DrillDown {
 	return nil
 }
 
-// Report is what Analyze found. Its JSON is that of the command.
+// Report is the result of Analyze. Its JSON is the command's.
 type Report struct {
 	Profiles  []Profile   `json:"profiles"`   // in the order given
-	Functions []Function  `json:"functions"`  // by falling time
-	Hotspots  []Hotspot   `json:"hotspots"`   // by falling time, until something weighs them otherwise
-	DrillDown []DrillDown `json:"drill_down"` // by falling share of the profiled time
+	Functions []Function  `json:"functions"`  // longest first
+	Hotspots  []Hotspot   `json:"hotspots"`   // longest first, until weighed
+	DrillDown []DrillDown `json:"drill_down"` // largest share of the profiled time first
 
-	// ProfileNext is the assignment to TLLM_LINE_PROFILER_FUNCTIONS with which to
-	// profile next, "" where nothing is hidden.
+	// ProfileNext is the environment assignment with which to profile next, such as
+	// TLLM_LINE_PROFILER_FUNCTIONS=…, "" if nothing is hidden.
 	ProfileNext string `json:"profile_next"`
 
-	Steps      int64    `json:"steps"`       // forward steps, 0 not known
-	StepsFrom  string   `json:"steps_from"`  // what said so: "option", or a function's name
+	Steps      int64    `json:"steps"`       // forward steps, 0 if unknown
+	StepsFrom  string   `json:"steps_from"`  // source of Steps: "option", or a function's name
 	ProfiledNs int64    `json:"-"`           // time of the functions that no profiled function calls
 	TotalUs    float64  `json:"profiled_us"` // the same in us
-	Warnings   []string `json:"warnings"`    // what cannot be trusted, sentences
+	Warnings   []string `json:"warnings"`    // what cannot be trusted, as sentences
 
-	ranks    bool        // the profiles are taken for ranks of one run
-	profiler string      // the command that profiles, with %s for ProfileNext; "" where that is
-	fns      []*function // all of them, the longest first
+	ranks    bool        // the profiles are ranks of one run
+	profiler string      // the command that profiles, with %s for ProfileNext; "" if that is
+	fns      []*function // all functions, longest first
 }
 
-// Merged are the functions of all profiles, as Functions has them, with their lines: each that of the
-// profile in which it took longest, or the sum. They must not be changed.
+// Merged returns the functions of all profiles with their lines, in the order of
+// Functions: each from the profile with its longest time, or the sum. They must not be
+// changed.
 func (r *Report) Merged() []*lineprof.Function {
 	all := make([]*lineprof.Function, len(r.fns))
 	for i, f := range r.fns {
@@ -59,37 +60,36 @@ func (r *Report) Merged() []*lineprof.Function {
 	return all
 }
 
-// Profile is one input.
+// Profile describes one input.
 type Profile struct {
 	Name      string   `json:"name"`      // base name, "" for standard input
 	Format    string   `json:"format"`    // a lineprof.Format
-	UnitS     *float64 `json:"unit_s"`    // null where times have no unit of their own
-	Functions int      `json:"functions"` // how many
+	UnitS     *float64 `json:"unit_s"`    // null if times have no unit
+	Functions int      `json:"functions"` // number of functions
 	TotalUs   float64  `json:"total_us"`  // of the functions that no profiled function calls
 }
 
 // Function is one function over all profiles.
 type Function struct {
-	Function string  `json:"function"` // its name as profiled, qualified or not
+	Function string  `json:"function"` // as profiled, qualified or not
 	File     string  `json:"file"`     // reduced path
-	Line     int     `json:"line"`     // the first, 0 not known
+	Line     int     `json:"line"`     // first line, 0 if unknown
 	TotalUs  float64 `json:"total_us"` // the largest of any profile, or the sum
-	Hits     int64   `json:"hits"`     // entries, 0 not known
+	Hits     int64   `json:"hits"`     // entries, 0 if unknown
 	Share    float64 `json:"share"`    // of the profiled time
 	Root     bool    `json:"root"`     // no other profiled function calls it
 
-	// PerProfileUs is the total in each profile, in their order; null where it is
-	// not in one.
+	// PerProfileUs is the total in each profile, in order; null if it is missing there.
 	PerProfileUs []*float64 `json:"per_profile_us"`
 }
 
-// Hotspot is one line, or a loop and the lines that make it one.
+// Hotspot is one line, or a loop with the lines that belong to it.
 type Hotspot struct {
-	Function string `json:"function"`  // its name as profiled
+	Function string `json:"function"`  // as profiled
 	File     string `json:"file"`      // reduced path
-	Line     int    `json:"line"`      // that has most of a statement's time, or a loop's header
-	LastLine int    `json:"last_line"` // the last that belongs to it
-	Source   string `json:"-"`         // of Line, without indentation; in reports only
+	Line     int    `json:"line"`      // line with most of a statement's time, or a loop's header
+	LastLine int    `json:"last_line"` // last line that belongs to it
+	Source   string `json:"-"`         // text of Line, without indentation; in reports only
 
 	Cost
 
@@ -103,61 +103,61 @@ type Hotspot struct {
 
 	Exposed
 
-	Options []Option `json:"options"` // what to do, the best first
+	Options []Option `json:"options"` // what to do, best first
 	Tests   []string `json:"tests"`   // unit tests to run after a change
 
-	within string  // range of the trace that the hotspot's time is in, "" not known
-	part   float64 // of that range's time, by the profile
+	within string  // range of the trace that contains the hotspot's time, "" if unknown
+	part   float64 // share of that range's time, by the profile
 }
 
-// Cost is what a hotspot takes.
+// Cost is the time of a hotspot.
 type Cost struct {
-	Hits            int64    `json:"hits"`              // of Line, as the profiler counts: a with statement twice
-	TimeUs          float64  `json:"time_us"`           // less what profiled functions take that it calls
-	PerHitUs        float64  `json:"per_hit_us"`        // TimeUs for each of Hits, 0 without
-	UsPerStep       *float64 `json:"us_per_step"`       // null where steps are not known
+	Hits            int64    `json:"hits"`              // of Line, as the profiler counts: twice for a with statement
+	TimeUs          float64  `json:"time_us"`           // without the profiled functions that it calls
+	PerHitUs        float64  `json:"per_hit_us"`        // TimeUs divided by Hits, 0 if there are none
+	UsPerStep       *float64 `json:"us_per_step"`       // null if steps are unknown
 	Share           float64  `json:"share"`             // of the profiled time
 	ShareOfFunction float64  `json:"share_of_function"` // of its function's total
 }
 
-// Exposed is what a trace says of a hotspot.
+// Exposed is what a trace says about a hotspot.
 type Exposed struct {
-	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // of a trace; null without
-	// GainUsPerStep is what a step would be shorter without the hotspot's time, by replaying a
-	// trace, and GainCIUs its 95 % interval; null where no trace was given, or has no range of
-	// the function or its callers.
+	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // from a trace; null without one
+	// GainUsPerStep is how much shorter a step would be without the hotspot's time, by
+	// replaying a trace; GainCIUs is its 95 % interval. null if no trace was given, or
+	// it has no range of the function or its callers.
 	GainUsPerStep *float64    `json:"gain_us_per_step"`
 	GainCIUs      *[2]float64 `json:"gain_ci_us"`
 }
 
 // Option is one thing to do about a hotspot.
 type Option struct {
-	Option      string      `json:"option"`              // in a few words
-	Description string      `json:"description"`         // in a sentence or two
-	SavingsUs   *[2]float64 `json:"savings_us_per_step"` // least and most; null where steps are not known
+	Option      string      `json:"option"`              // a few words
+	Description string      `json:"description"`         // a sentence or two
+	SavingsUs   *[2]float64 `json:"savings_us_per_step"` // least and most; null if steps are unknown
 	SavingsPct  [2]float64  `json:"savings_pct"`         // of the profiled time
 	SavingsOf   [2]float64  `json:"savings_of_hotspot"`  // of the hotspot's time, 0 to 1
 	Risk        Risk        `json:"risk"`                // none: same results, local change
-	Complexity  string      `json:"complexity"`          // low, medium, high
+	Complexity  string      `json:"complexity"`          // low, medium or high
 	Source      string      `json:"source"`              // where the figures are from
 }
 
-// DrillDown is a line that hides where its function's time goes: more than 0.8 of that, or a call
-// of more than 0.05 of the profiled time that nothing else is known of.
+// DrillDown is a line that hides where its function's time goes: it has more than 0.8
+// of that, or is an unknown call with more than 0.05 of the profiled time.
 type DrillDown struct {
-	Function        string  `json:"function"`          // that the line is in, as profiled
+	Function        string  `json:"function"`          // function of the line, as profiled
 	File            string  `json:"file"`              // reduced path
-	Line            int     `json:"line"`              // that has most of the statement's time
+	Line            int     `json:"line"`              // line with most of the statement's time
 	ShareOfFunction float64 `json:"share_of_function"` // of its function's total
-	Share           float64 `json:"share"`             // of the profiled time, less what profiled functions take unless Profiled
-	Callee          string  `json:"callee"`            // as the line has it
-	Target          *string `json:"target"`            // full name to profile; null where it cannot be resolved
-	Profiled        bool    `json:"profiled"`          // it is in the profile: go on there
+	Share           float64 `json:"share"`             // of the profiled time; without profiled callees unless Profiled
+	Callee          string  `json:"callee"`            // as in the line
+	Target          *string `json:"target"`            // full name to profile; null if it cannot be resolved
+	Profiled        bool    `json:"profiled"`          // it is in the profile: continue there
 	Note            string  `json:"note"`              // why there is no target, or what it rests on
 }
 
 type (
-	Type       string // of waste, as in data/types.toml
+	Type       string // type of waste, as in data/types.toml
 	Severity   string // critical, high, medium, low
 	Confidence string // high, medium, low
 	Risk       string // none, low, medium, high
@@ -168,18 +168,18 @@ type (
 const (
 	Sync          Type = "SYNC"           // waits for the GPU, or copies from it
 	HostSync      Type = "HOST_SYNC"      // waits for the GPU once per layer
-	CustomOp      Type = "CUSTOM_OP"      // small tensor operations in a row, which one fused one would do
+	CustomOp      Type = "CUSTOM_OP"      // small tensor operations in a row that a fused one could replace
 	GraphBreak    Type = "GRAPH_BREAK"    // cannot be captured in a CUDA graph, or splits one
 	Alloc         Type = "ALLOC"          // makes a tensor, array or container each time
 	Hoist         Type = "HOIST"          // computes the same in each iteration or layer
 	PyLoop        Type = "PYLOOP"         // loops in Python over many items
-	RedundantIter Type = "REDUNDANT_ITER" // goes over what the function goes over elsewhere
+	RedundantIter Type = "REDUNDANT_ITER" // iterates over what the function iterates over elsewhere
 	DeadWork      Type = "DEAD_WORK"      // builds what is rarely used
 	Container     Type = "CONTAINER"      // works on dictionaries, lists, attributes and keys
-	FuncCall      Type = "FUNCALL"        // calls what does next to nothing
+	FuncCall      Type = "FUNCALL"        // calls something that does next to nothing
 	Comm          Type = "COMM"           // communicates between ranks from Python
 	GIL           Type = "GIL"            // waits for another thread
-	Serialize     Type = "SERIALIZE"      // turns objects into bytes, or back
-	GC            Type = "GC"             // runs or steers the garbage collector
-	Compute       Type = "COMPUTE"        // real work: no waste
+	Serialize     Type = "SERIALIZE"      // serialises objects, or deserialises
+	GC            Type = "GC"             // runs or controls the garbage collector
+	Compute       Type = "COMPUTE"        // real work, not waste
 )

@@ -6,8 +6,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/table"
 )
 
-// HotspotRows are the hotspots as rows, a line each. Source text is in them only where
-// the caller asks for it: rows go on into streams and databases.
+// HotspotRows returns the hotspots as rows, one per line. They contain source text only
+// if source is set: rows go on to streams and databases.
 func (r *Report) HotspotRows(source bool) *table.Table {
 	columns := "function text, file text, line int, last_line int, hits int, time_us float, per_hit_us float, us_per_step float, " +
 		"share float, share_of_function float, type text, sub_kind text, types text, severity text, confidence text, scope text, " +

@@ -10,24 +10,24 @@ import (
 // Scopes of lines.
 const (
 	PerRun    Scope = "per-run"     // less often than steps
-	PerStep   Scope = "per-step"    // about once a step
-	PerLayer  Scope = "per-layer"   // about once a layer of a step
-	PerKernel Scope = "per-kernel"  // oftener than layers
+	PerStep   Scope = "per-step"    // about once per step
+	PerLayer  Scope = "per-layer"   // about once per layer of a step
+	PerKernel Scope = "per-kernel"  // more often than layers
 	PerItem   Scope = "per-request" // in a loop over requests or tokens
-	NoScope   Scope = "unknown"     // how often per step is not known
+	NoScope   Scope = "unknown"     // unknown how often per step
 )
 
-// steps is what is known of the run.
+// steps is what is known about the run's steps.
 type steps struct {
-	number int64  // forward steps, 0 not known
-	from   string // what says so
-	layers int    // of the model, 0 not known
+	number int64  // forward steps, 0 if unknown
+	from   string // source of number
+	layers int    // of the model, 0 if unknown
 }
 
 // pace says how often statements run.
 type pace struct{ *code }
 
-// perLayerCode is whether a function is by its name of a model's layer.
+// perLayerCode reports whether a function is part of a model's layer, by its name.
 func (b pace) perLayerCode() bool {
 	own := words(b.fn.Name)
 	if hasWord(own, "not_layers") {
@@ -39,7 +39,7 @@ func (b pace) perLayerCode() bool {
 	return hasWord(b.words, "layer_words") && !hasWord(b.words, "not_layers")
 }
 
-// loopOf is the loop around statement i, or i where it is the header of one: that runs
+// loopOf returns the loop around statement i, or i if it is a loop's header, which runs
 // as often as its block.
 func (b *code) loopOf(i int) int {
 	if b.stmts[i].isLoop() {
@@ -48,13 +48,13 @@ func (b *code) loopOf(i int) int {
 	return b.stmts[i].loop
 }
 
-// overLayers is whether the loop around statement i goes over layers.
+// overLayers reports whether the loop around statement i iterates over layers.
 func (b pace) overLayers(i int) bool {
 	loop := b.loopOf(i)
 	return loop >= 0 && slices.ContainsFunc(b.stmts[loop].over, func(over string) bool { return slices.Contains(lastWords(over), "layers") })
 }
 
-// scope is how often statement i runs.
+// scope returns how often statement i runs.
 func (b pace) scope(i int, st *steps) Scope {
 	s := &b.stmts[i]
 	loop := b.loopOf(i)

@@ -4,38 +4,38 @@ import "strings"
 
 // A Statement is one logical line.
 type Statement struct {
-	First, Last int     // indices of its physical lines
-	Indent      int     // columns, a tab counting to the next multiple of 8
-	Keyword     string  // the keyword it begins with, "async" left out; "" none
+	First, Last int     // indexes of its physical lines
+	Indent      int     // columns; a tab advances to the next multiple of 8
+	Keyword     string  // the keyword it begins with, without "async"; "" if none
 	Tokens      []Token // without comments and End
 
-	Calls         []Call   // in the order in which their names stand
-	Attributes    []string // dotted paths that are read and not called: "self.config.size"
+	Calls         []Call   // in the order of their names
+	Attributes    []string // dotted paths that are read but not called: "self.config.size"
 	Indexes       []Index  // subscripts, those of targets first
-	Loops         []Loop   // of comprehensions; of a for statement its own first
-	Names         []string // every name that is read, in order, repeated
+	Loops         []Loop   // of comprehensions; a for statement's own is first
+	Names         []string // every name that is read, in order, with repetitions
 	Targets       []string // names and paths that are assigned: "x", "self.x", "x[]"
-	Operators     []string // operators and word operators outside strings, in order; no signs of numbers
-	Formatted     bool     // it has code in an f-string
-	Display       bool     // it makes a list, dict or set by listing
-	Comprehension bool     // it has a comprehension or a generator
-	Repeated      bool     // it makes a list by multiplying one: [None] * n
+	Operators     []string // operators and keyword operators outside strings, in order, without signs of numbers
+	Formatted     bool     // has code in an f-string
+	Display       bool     // has a list, dict or set display
+	Comprehension bool     // has a comprehension or a generator
+	Repeated      bool     // makes a list by repetition: [None] * n
 }
 
 // A Call is one call within a statement.
 type Call struct {
 	Path     string            // what is called: "torch.cuda.synchronize", "self.f", "x[].item", "f().cpu"
 	Args     int               // positional and keyword arguments
-	Keys     map[string]string // keyword arguments: name to its text
+	Keys     map[string]string // text of keyword arguments, by name
 	First    string            // text of the first positional argument
-	Text     string            // of all arguments
-	Assigned bool              // the call is the whole right side
+	Text     string            // text of all arguments
+	Assigned bool              // the call is the whole right side of an assignment
 }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (c *Call) Name() string { return c.Path[strings.LastIndexByte(c.Path, '.')+1:] }
 
-// Receiver is the path up to the last part, "" of a plain function.
+// Receiver returns the path without its last part, "" for a plain function.
 func (c *Call) Receiver() string {
 	if i := strings.LastIndexByte(c.Path, '.'); i >= 0 {
 		return c.Path[:i]
@@ -52,12 +52,13 @@ type Index struct {
 // A Loop is a for, in a statement or a comprehension.
 type Loop struct {
 	Targets []string // names that it sets
-	Over    string   // text of what it goes over
+	Over    string   // text of what it iterates over
 
 	tokens []Token // of Over
 }
 
-// Statements reads lines of source, of which the first begins a statement.
+// Statements returns the statements of source lines, the first of which begins a
+// statement.
 func Statements(lines []string) []Statement {
 	var all []Statement
 	tokens := Lex(lines)
@@ -73,11 +74,11 @@ func Statements(lines []string) []Statement {
 	return all
 }
 
-// newStatement parses the tokens of one statement, whose last line is last.
-// It never fails: a statement that was cut off, or that is no Python, leaves what was collected up
-// to there. Each token is stepped over once, so the time is linear. Of the tokens beyond maxTokens
-// nothing is collected, but Tokens has them. Keywords that
-// begin an expression are not the statement's.
+// newStatement parses the tokens of one statement, whose last line is last. It never
+// fails: a statement that was cut off, or is not Python, keeps what was collected so
+// far. Each token is visited once, so the time is linear. Beyond maxTokens nothing is
+// collected, but Tokens has all tokens. Keywords that begin an expression are not the
+// statement's.
 func newStatement(lines []string, tokens []Token, last int) Statement {
 	s := Statement{First: tokens[0].Line, Last: last, Tokens: tokens}
 	s.Indent = indentOf(lines[s.First])
@@ -99,12 +100,12 @@ func newStatement(lines []string, tokens []Token, last int) Statement {
 		s.Calls[i].Assigned = s.Calls[i].Assigned && len(s.Targets) > 0
 	}
 	if len(s.Names) > 0 && (s.Keyword == "def" || s.Keyword == "class" || s.Keyword == "import" || s.Keyword == "from") {
-		s.Calls, s.Attributes, s.Loops = nil, nil, nil // what a definition or an import seems to call
+		s.Calls, s.Attributes, s.Loops = nil, nil, nil // a definition or an import only seems to call
 	}
 	return s
 }
 
-// indentOf is the width of the blanks that a line begins with, as Python counts them.
+// indentOf returns the width of a line's indentation, as Python counts it.
 func indentOf(line string) int {
 	n := 0
 	for _, c := range []byte(line) {
@@ -120,7 +121,7 @@ func indentOf(line string) int {
 	return n
 }
 
-// Text writes tokens with no more blanks than needed.
+// Text returns tokens as text with as few blanks as possible.
 func Text(tokens []Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -132,5 +133,5 @@ func Text(tokens []Token) string {
 	return b.String()
 }
 
-// isWordy reports whether a token would run into the next one without a blank.
+// isWordy reports whether a token would merge with the next one without a blank.
 func isWordy(t Token) bool { return t.Kind == Name || t.Kind == Keyword || t.Kind == Number }

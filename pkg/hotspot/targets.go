@@ -3,9 +3,9 @@ package hotspot
 import "iter"
 
 // targets collects what the statement assigns, and what it reads there: subscripts and
-// receivers on the left, and x in x += 1.
-// What is left of the last "=" is read by a parser of its own. Its attributes are dropped: they are
-// written. The type of an annotation is none of the targets.
+// receivers on the left, and x in x += 1. A separate parser reads the left of the last
+// "=". Its attributes are dropped, since they are written. An annotation's type is not
+// a target.
 func (p *parser) targets() {
 	last := lastAssignment(p.tokens)
 	if p.s.Keyword == "with" {
@@ -34,8 +34,8 @@ func (p *parser) targets() {
 	p.i = last + 1
 }
 
-// lastAssignment is the place of the last "=", or "+=" and such, outside of brackets; -1
-// without.
+// lastAssignment returns the index of the last "=", "+=" and so on outside brackets, -1
+// if none.
 func lastAssignment(tokens []Token) int {
 	last := -1
 	for i, op := range Outside(tokens) {
@@ -47,9 +47,8 @@ func lastAssignment(tokens []Token) int {
 	return last
 }
 
-// Outside yields the operators outside of brackets, with their places.
-// A closing bracket that was never opened makes the depth negative, and what follows is
-// outside of nothing: no operator of such a statement is yielded any more.
+// Outside yields the operators outside brackets, with their indexes. A closing bracket
+// that was never opened makes the depth negative; after that, no operator is yielded.
 func Outside(tokens []Token) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		depth := 0

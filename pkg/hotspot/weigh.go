@@ -11,25 +11,24 @@ import (
 	"strings"
 )
 
-// weighed is a profiled function, to be weighed.
+// weighed is a profiled function to be weighed.
 type weighed struct {
 	name    string
-	us      float64 // total time, callees included
+	us      float64 // total time, including callees
 	caller  *weighed
 	callees []*weighed
 
 	state    int8 // of the walk to the outermost caller: 0 new, 1 being weighed, 2 done
-	own      bool // a range of the trace stands for it
+	own      bool // the trace has a range for it
 	known    bool
-	exposed  float64 // us per step in it and all that it calls
-	leftUs   float64 // time less that of callees with ranges
-	leftIdle float64 // exposed less that of callees with ranges
+	exposed  float64 // us per step, including callees
+	leftUs   float64 // time without callees that have ranges
+	leftIdle float64 // exposed without callees that have ranges
 }
 
-// Weigh gives the hotspots of a report their exposed time, limits what their options
-// save to it, and sorts them: first those of the function to begin with, then by
-// exposed time, then those of which it is not known, then the hidden ones. It returns
-// what there is to say of the whole.
+// Weigh sets the exposed time of a report's hotspots, limits their options' savings to
+// it, and sorts them: first those in the function to begin with, then by exposed time,
+// then unknown ones, then hidden ones. It returns remarks about the whole.
 func (t *Trace) Weigh(rep *Report) (remarks []string) {
 	fns := rep.byLastName()
 	for _, f := range fns {
@@ -51,7 +50,7 @@ func (t *Trace) Weigh(rep *Report) (remarks []string) {
 	return t.remarks(rep, fns[first] != nil)
 }
 
-// rank is the class in which a hotspot is sorted.
+// rank returns the sort class of a hotspot.
 func rank(h *Hotspot, first string) int {
 	switch e := h.ExposedUsPerStep; {
 	case e != nil && *e == 0:
@@ -64,7 +63,7 @@ func rank(h *Hotspot, first string) int {
 	return 2
 }
 
-// value is a figure, or what counts where it is not known.
+// value returns *x, or unknown if x is nil.
 func value(x *float64, unknown float64) float64 {
 	if x == nil {
 		return unknown
@@ -72,8 +71,8 @@ func value(x *float64, unknown float64) float64 {
 	return *x
 }
 
-// byLastName are the profiled functions by the last part of their names, as ranges have it. Of
-// several callers of a function the one counts whose lines take longest.
+// byLastName returns the profiled functions by the last part of their names, as ranges
+// have it. Of several callers, the one whose lines take longest counts.
 func (r *Report) byLastName() map[string]*weighed {
 	fns := map[string]*weighed{}
 	for _, f := range r.fns {
@@ -102,10 +101,10 @@ func (r *Report) byLastName() map[string]*weighed {
 	return fns
 }
 
-// weigh finds out how much idle time lies in a function.
+// weigh determines how much idle time is in a function.
 func (t *Trace) weigh(f *weighed) {
 	if f.state != 0 {
-		return // done, or functions that call each other
+		return // done, or a call cycle
 	}
 	f.state = 1
 	f.exposed, f.own = t.of(f.name)
@@ -126,7 +125,7 @@ func (t *Trace) weigh(f *weighed) {
 	f.state = 2
 }
 
-// expose sets a hotspot's exposed time, which limits its options.
+// expose sets a hotspot's exposed time and limits its options to it.
 func (t *Trace) expose(h *Hotspot, f *weighed) {
 	if !f.known {
 		h.Evidence = append(h.Evidence, fmt.Sprintf("unknown whether a GPU waits here: the trace has no idle time in ranges of %s or its callers", f.name))
@@ -155,7 +154,8 @@ func (t *Trace) expose(h *Hotspot, f *weighed) {
 	}
 }
 
-// partOf is the range that a hotspot's time is in, and its part of that range's time.
+// partOf returns the range that contains a hotspot's time, and the hotspot's share of
+// that range's time.
 func (t *Trace) partOf(h *Hotspot, f *weighed) (within string, part float64) {
 	for ; f != nil && f.us > 0; f = f.caller {
 		if f.own {
@@ -165,18 +165,19 @@ func (t *Trace) partOf(h *Hotspot, f *weighed) (within string, part float64) {
 	return "", 0
 }
 
-// Within is the range of the trace that has a hotspot's time, as a glob, and what is left of the
-// range's time without it, from 0 to 1; "" where none is known. The part is that of the profile,
-// which makes lines longer and does not, as a rule, make some much longer than others.
+// Within returns the trace range that contains a hotspot's time, as a glob, and the
+// share of the range's time that remains without it, 0 to 1; glob is "" if unknown. The
+// share is the profile's: it makes lines longer, but usually all of them to a similar
+// degree.
 func (h *Hotspot) Within() (glob string, left float64) {
 	return rangeGlob.Replace(h.within), 1 - h.part
 }
 
-// rangeGlob makes a glob of the text of a range, whose digits are folded.
+// rangeGlob makes a glob from the text of a range, whose digits were folded to #.
 var rangeGlob = strings.NewReplacer("#", "*", "[", "?", "]", "?", `\\`, "?")
 
-// Adopt takes over from an earlier report on the same profiles, as JSON, what replaying a trace
-// said then.
+// Adopt takes over the gains from an earlier JSON report on the same profiles, which
+// were found by replaying a trace.
 func (r *Report) Adopt(in io.Reader) error {
 	var then struct {
 		Hotspots []Hotspot `json:"hotspots"`
@@ -195,16 +196,16 @@ func (r *Report) Adopt(in io.Reader) error {
 	return nil
 }
 
-// ByGain sorts hotspots by what replaying a trace says that they bring; what it does not say of
-// comes after.
+// ByGain sorts hotspots by their gain from replaying a trace; those without one come
+// last.
 func (r *Report) ByGain() {
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int {
 		return cmp.Compare(value(b.GainUsPerStep, math.Inf(-1)), value(a.GainUsPerStep, math.Inf(-1)))
 	})
 }
 
-// limit is what an option saves of the exposed time, in us per step: the least where it
-// takes as much off what is hidden, the most where nothing of it was hidden.
+// limit limits an option's savings to the exposed time us, in us per step: the least as
+// if hidden time were saved in proportion, the most as if none of it were hidden.
 func limit(o *Option, us float64, perStep *float64) {
 	if o.SavingsUs == nil || perStep == nil || *perStep <= 0 {
 		return
@@ -212,20 +213,20 @@ func limit(o *Option, us float64, perStep *float64) {
 	s := *o.SavingsUs
 	o.SavingsUs = &[2]float64{s[0] * min(1, us / *perStep), min(s[1], us)}
 	for k, was := range s {
-		if was > 0 { // All three are of one amount.
+		if was > 0 { // All three are the same amount.
 			o.SavingsPct[k] *= o.SavingsUs[k] / was
 			o.SavingsOf[k] *= o.SavingsUs[k] / was
 		}
 	}
 }
 
-// callClasses are the first targets that are no functions but classes of calls.
+// callClasses are first targets that are classes of calls, not functions.
 var callClasses = []string{"launch", "graph_launch", "sync", "memop", "alloc", "api", "gil", "gc"}
 
-// dotted is the name of a function of Python.
+// dotted matches the name of a Python function.
 var dotted = regexp.MustCompile(`^[\pL\pN_.<>]+$`)
 
-// remarks are what the trace says of the whole.
+// remarks returns what the trace says about the whole.
 func (t *Trace) remarks(rep *Report, profiled bool) (remarks []string) {
 	switch t.Verdict {
 	case "NO":

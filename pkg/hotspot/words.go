@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// lexicon is data/words.toml, read when it is first asked for: most commands never do.
+// lexicon is data/words.toml, read on first use: most commands never need it.
 var lexicon = sync.OnceValue(func() (l struct {
 	lists   map[string]map[string]bool
-	hints   map[string]kind // words in names that people give to things of a kind
-	made    map[string]kind // plain functions with a kind of result
-	results map[string]kind // the same of what paths end with
+	hints   map[string]kind // words in names that suggest a kind
+	made    map[string]kind // plain functions, and the kind of their result
+	results map[string]kind // ends of paths, and the kind of their result
 }) {
 	var file struct {
 		List               map[string]struct{ Is, Words string }
@@ -35,7 +35,7 @@ var lexicon = sync.OnceValue(func() (l struct {
 	return l
 })
 
-// onList is whether a word is on a list.
+// onList reports whether a word is on a list.
 func onList(list, word string) bool {
 	words := lexicon().lists[list]
 	if words == nil {
@@ -44,7 +44,7 @@ func onList(list, word string) bool {
 	return words[word]
 }
 
-// hasWord is whether one of some words is on a list.
+// hasWord reports whether one of some words is on a list.
 func hasWord(words []string, list string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return onList(list, w) })
 }
