@@ -49,9 +49,10 @@ const (
 	// runs.
 	mostShortest = 12
 	mostLongest  = 4
-	// Enough is the share that counts as all: of the best alignment's score, for a
-	// shorter unit; of its lag, for a run to be a candidate; of waits that end after
-	// another's; of what runs, for a period to cover it; of a period's repetitions, for
-	// evidence to occur once in each. If a tenth differs, a warning says so (SPEC 3).
+	// Enough is the share that counts as all. A shorter unit needs this share of the
+	// best alignment's score, and a candidate run this share of its lag. It is also the
+	// share of waits that end after another's, and of what runs that a period covers.
+	// And it is the share of a period's repetitions in which evidence occurs once. If a
+	// tenth differs, a warning says so (SPEC 3).
 	Enough = 0.9
 )

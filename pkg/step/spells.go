@@ -17,8 +17,8 @@ func (s *Spells) Add(from, to int64) {
 }
 
 // Follow reports whether the thread with waits s is woken by the thread with waits
-// other: in nine tenths of the time that both wait, other's wait ends first, and s's
-// soon after (within half of the time that both wait).
+// other. In nine tenths of the time that both wait, other's wait must end first, and s's
+// soon after: within half of the time that both wait.
 func (s Spells) Follow(other Spells) bool {
 	both, after := int64(0), int64(0)
 	for i, j := 0, 0; i < len(s) && j < len(other); {

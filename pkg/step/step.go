@@ -5,10 +5,10 @@
 //
 // # Kinds of steps
 //
-// Only this package decides whether a step ran eagerly where others replay a graph, whether it
-// ran compiled code, whether replays are missing, and what is a wait for requests: a [Walker]
-// counts what each step ran ([Work]), [Kinds] and [LostReplays] draw the conclusions, and a
-// [Requester] observes a thread.
+// Only this package decides whether a step ran eagerly while others replay a graph, and
+// whether it compiled code. It also decides whether replays are missing, and what is a
+// wait for requests. A [Walker] counts what each step ran ([Work]), [Kinds] and
+// [LostReplays] draw the conclusions, and a [Requester] observes a thread.
 package step
 
 // Isolation methods.

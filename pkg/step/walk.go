@@ -17,11 +17,11 @@ const (
 // Accumulator which time slice they start in. No other code knows where steps begin and
 // end; see Accumulator for the contract.
 //
-// Time is cut wherever its attribution may change: at the start of a step, at the latest
-// end of the open segment's steps so far, at the limits of the trace window, and at the
-// borders of unrecorded time. Time after the segment's latest end so far is Pending. The
-// next step row decides whether it belonged to the segment (then the step extends to
-// that row) or was a gap between segments.
+// Time is cut wherever its attribution may change. That is at the start of a step, at
+// the latest end of the open segment's steps so far, at the limits of the trace window,
+// and at the borders of unrecorded time. Time after the segment's latest end so far is
+// Pending. The next step row decides whether it belonged to the segment (then the step
+// extends to that row) or was a gap between segments.
 type Walker struct {
 	// RankSteps is what is known from the rows so far; complete after Finish.
 	RankSteps
@@ -171,7 +171,7 @@ func (w *Walker) work(b *event.Batch, i, j int) {
 }
 
 // scan returns the first of rows i to j that starts before its predecessor, lies outside
-// the current slice, or is a step or window row; j if there is none.
+// the current slice, or is a step or window row. It returns j if there is none.
 func (w *Walker) scan(kinds []event.Kind, starts []int64, i, j int) int {
 	last, next := w.last, w.next
 	if w.done {

@@ -14,10 +14,10 @@ import (
 //	Finish      End, EndStep (if any)
 //
 // and passes it the rows in between by Rows. At each End, an accumulator attributes what
-// it measured since Begin: to nothing (Outside), to the step Slice.Step (InStep), or to
-// a pending sum of its own (Pending); also to the trace if Slice.Trace is set. EndStep
-// says who owns the pending sum. The accumulator must split spans that extend beyond the
-// end of a slice (a kernel, a range) there.
+// it measured since Begin. It goes to nothing (Outside), to the step Slice.Step
+// (InStep), or to a pending sum of its own (Pending). It also goes to the trace if
+// Slice.Trace is set. EndStep says who owns the pending sum. The accumulator must split
+// spans that extend beyond the end of a slice (a kernel, a range) there.
 //
 // Slices are in order, without gaps, from the smallest to the largest int64. They are
 // empty only where several steps, or a step and its end, coincide. The first slice of a

@@ -57,10 +57,11 @@ type Kind struct {
 }
 
 // Kinds classifies steps, given by their work, for the isolation method that found them.
-// With nvtx, steps are what the host did: a step is eager if it launches fewer graphs
+// With nvtx, steps are what the host did. A step is eager if it launches fewer graphs
 // than half of the steps that launch any, and at least MinForward more kernels. With
-// other methods, or if no calls were recorded, a step is eager if at least MinForward
-// kernels of a forward pass run in its period outside replays, and more than in replays.
+// other methods, or without recorded calls, what runs in its period counts. A step is
+// eager if at least MinForward kernels of a forward pass run outside replays, and more
+// than in replays.
 func Kinds(works []Work, method string) []Kind {
 	kinds := make([]Kind, len(works))
 	called := slices.ContainsFunc(works, func(w Work) bool { return w.Launches+w.Graphs > 0 })
@@ -107,7 +108,7 @@ func (r *RankSteps) Kinds(method string, from, to int) []Kind {
 
 // LostReplays reports whether so many graph replays are missing, in comparison with the
 // launch calls, that the recording cannot be trusted. Calls of the last steps may be
-// replayed after them, so the number missing is at most that in the whole trace:
+// replayed after them. So the number missing is at most that in the whole trace:
 // launched calls (0 if unknown) less recorded replays.
 func LostReplays(calls, replays, launched, recorded int64) bool {
 	missing := calls - replays

@@ -118,8 +118,8 @@ func Lost(factor float64) Change { return Change{what: lostTime, Factor: factor}
 // Even sets the host time of each rank's step to the median over ranks.
 func Even() Change { return Change{what: evenTime} }
 
-// Graph replays one graph per forward pass whose kernels are launched one by one: from
-// the first to the last launch of a kernel that could be captured, the host only
+// Graph replays one graph per forward pass whose kernels are launched one by one. From
+// the first to the last launch of a kernel that could be captured, the host then only
 // launches the graph. Steps with context requests do not change.
 func Graph() Change { return Change{what: graphTime} }
 
@@ -149,9 +149,9 @@ func (c Change) SparingTokens() Change {
 func (c *Change) on(rank int32) bool { return c.rank == nil || *c.rank == rank }
 
 // Parse reads the value of a whatif option that asks for a change. It is FACTOR for host
-// and gpu, GLOB=FACTOR for range, call, kernel and why (glob gil: waits for the
-// interpreter lock), also GLOB=-50us for range and call, and CALL or CALL@RANGE, both
-// globs, for no-wait.
+// and gpu, and GLOB=FACTOR for range, call, kernel and why; of why, the glob gil means
+// waits for the interpreter lock. For range and call GLOB=-50us is also valid. For
+// no-wait it is CALL or CALL@RANGE, both globs.
 func Parse(option, text string) (c Change, err error) {
 	value := text
 	switch c = (Change{what: whatOf(option), Factor: 1}); option {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// spentIn is the host time of a rank's launching threads in one step, inside ranges of
-// one name (the innermost; -1 for outside all ranges), or a factor for that time.
+// spentIn is the host time of a rank's launching threads in one step, or a factor for
+// it. It is the time inside ranges of one name, the innermost; -1 stands for outside all
+// ranges.
 type spentIn struct {
 	name  int32
 	value float32 // ns, or the factor

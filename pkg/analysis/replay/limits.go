@@ -47,9 +47,9 @@ const (
 	// to 10 us).
 	queuedCopy = int64(5_000)
 
-	// sampleRows, 262144: how many rows of a larger run are replayed for findings, so
-	// that this takes a tenth of the time needed to read five million; sampleWindows, 4:
-	// in how many windows.
+	// sampleRows, 262144: how many rows of a larger run are replayed for findings. This
+	// takes a tenth of the time needed to read five million. sampleWindows, 4: in how
+	// many windows these are.
 	sampleRows    = 1 << 18
 	sampleWindows = 4
 

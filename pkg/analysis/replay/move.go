@@ -38,8 +38,9 @@ type moves struct {
 	least [][]int64 // of each stretch: the least new start of each block and of those after it
 	// parts are the spans of the GPUs' work, by process.
 	parts [][]part
-	// pauses are the new times at which the profiler stopped and started again, by process and old
-	// time: those of the ends of the calls that stopped it, and of the starts of those that started it.
+	// pauses are the new times at which the profiler stopped and restarted, by process
+	// and old time. They are the ends of the calls that stopped it, and the starts of
+	// those that restarted it.
 	pauses map[bound]int64
 }
 
@@ -61,11 +62,13 @@ type bound struct {
 	t       int64
 }
 
-// part is what the header says of when the GPUs of a process work, or of what was chosen of that.
+// part is the span of the GPUs' work of a process in the header, or of its chosen part,
+// in old time.
 type part struct {
 	all      bool // copies and memsets, too
 	from, to int64
-	// first and last are when the work in it starts and ends, newFrom and newTo when it does in the scenario.
+	// first and last are when work in it starts and ends, newFrom and newTo the same in
+	// the scenario.
 	first, last, newFrom, newTo int64
 }
 
@@ -74,7 +77,7 @@ func newPart(all bool, from, to int64) part {
 	return part{all: all, from: from, to: to, first: never, last: math.MinInt64, newFrom: never, newTo: math.MinInt64}
 }
 
-// unit tells a part of a unit, of which what lies in it counts.
+// unit adds the time of a unit that lies in the part.
 func (p *part) unit(kind event.Kind, start, end, newStart, newEnd int64) {
 	if end < p.from || start > p.to || !p.all && kind != event.Kernel && kind != event.Graph {
 		return
@@ -92,8 +95,8 @@ func (p *part) unit(kind event.Kind, start, end, newStart, newEnd int64) {
 	p.newFrom, p.newTo = min(p.newFrom, newStart), max(p.newTo, newEnd)
 }
 
-// span returns the part in the scenario: idle time before the first work of what was chosen and after
-// the last stays what it was.
+// span returns the span of the part in the scenario. Idle time before its first work and
+// after its last keeps its length.
 func (p *part) span() (from, to int64) {
 	switch {
 	case p.first > p.last:
@@ -260,7 +263,7 @@ func (m *moves) header() *event.Header {
 	return &h
 }
 
-// moved is a span of a header.
+// moved returns the new times of a span in the header, the old ones if it has no part.
 func (m *moves) moved(process int32, all bool, from, to *int64) (newFrom, newTo *int64) {
 	if from == nil || to == nil || int(process) >= len(m.parts) {
 		return from, to

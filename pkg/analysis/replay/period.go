@@ -110,11 +110,11 @@ func (p *predictor) periods(e *pass) (all [][]float64, queued []float64) {
 
 // queued takes back what steps gained, or lost, because the host ran further ahead of
 // the GPU, or less far. If steps begin and end with ranges of the host, a host without a
-// wait ends long before its GPU. The work queued at the end of a segment, beyond what
-// was queued at its beginning and in the recording, is time that its steps need all the
-// same. Each step gets its share back, in proportion to its gain. In a run as short as
-// this one, steps would still be that much shorter: queued returns this time, in ns per
-// step on average and by scenario, for the intervals.
+// wait ends long before its GPU. Work may be queued at the end of a segment, beyond what
+// was queued at its beginning and in the recording. Its steps need the time for that
+// work all the same. Each step gets its share back, in proportion to its gain. In a run
+// as short as this one, steps would still be that much shorter. For the intervals,
+// queued returns this time by scenario, in ns per step on average.
 func (p *predictor) queued(e *pass, periods [][]float64) []float64 {
 	share := make([][]float64, len(e.procs)) // by process: share of a step's gain, by scenario
 	for q := range e.procs {

@@ -19,8 +19,8 @@ type Report struct {
 	Scenarios []Prediction `json:"scenarios"`
 	// UnexplainedUs is how much later units start than the model's dependencies explain.
 	UnexplainedUs float64 `json:"unexplained_us"`
-	// EventAge is the youngest and the oldest record that event waits may be for, 1 for
-	// the latest before the wait; null if the run has no such waits.
+	// EventAge is the youngest and the oldest record that event waits may be for. 1 is
+	// the latest before the wait; null means no such waits.
 	EventAge *[2]int  `json:"event_age"`
 	Warnings []string `json:"warnings"` // a sentence each
 	// Doubt is the warning that no gain is certain, "" if gains are certain. Single: the
@@ -32,9 +32,9 @@ type Report struct {
 	number int64
 }
 
-// Shown returns the step and the scenario that a page shows as it is and as it would be:
-// a steady step of median length, by rank and number (-1 for none), and the scenario
-// with the largest gain.
+// Shown returns the step that a page shows as recorded and as predicted, and the
+// scenario for that. The step is a steady one of median length, by rank and number (-1
+// for none). The scenario is the one with the largest gain.
 func (r *Report) Shown() (rank int32, number int64, most Scenario) {
 	return r.rank, r.number, r.best().of.Scenario
 }
@@ -67,9 +67,9 @@ type Prediction struct {
 	// KeepUs is the step time under the other assumption about waits for other threads
 	// (see Scenario.Keep), if it differs by more than 2 % of the step.
 	KeepUs *float64 `json:"keep_us,omitempty"`
-	// OlderUs is the step time if event waits are for the oldest record that is
-	// possible, if the run does not show which and the time differs by more than 2 % of
-	// the step.
+	// OlderUs is the step time if event waits are for the oldest possible record. It is
+	// null unless the run does not show which record, and the time differs by more than
+	// 2 % of the step.
 	OlderUs *float64 `json:"older_us,omitempty"`
 	// TokensPerS is tokens per second and rank in steady steps, null if token counts are
 	// unknown.

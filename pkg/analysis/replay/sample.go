@@ -36,8 +36,8 @@ func (t *Trace) Sample() {
 // windows are the times, from and to, within which rows are kept; nil for all.
 type windows [][2]int64
 
-// hold reports whether one window holds a step, from start to end, together with the
-// step before it, which starts at before: the replay needs that step to settle.
+// hold reports whether one window holds a step, from start to end, and the step before
+// it, which starts at before. The replay needs that step to settle.
 func (ws windows) hold(before, start, end int64) bool {
 	return ws == nil || slices.ContainsFunc(ws, func(w [2]int64) bool { return w[0] <= before && start >= before && end <= w[1] })
 }

@@ -65,9 +65,9 @@ func (t *Trace) Each(treatments []Scenario, means bool) (*Report, error) {
 	return p.untypical(p.report(), treatments), nil
 }
 
-// untypical replaces predictions of treatments, the last ones of a report, that make
-// steps typical (Scenario.Typical), by predictions over all steps: if rows are a sample,
-// or if nothing else changes.
+// untypical replaces predictions of treatments that make steps typical
+// (Scenario.Typical) by predictions over all steps. It does so if rows are a sample, or
+// if nothing else changes. The treatments are the last scenarios of the report.
 func (p *predictor) untypical(r *Report, treatments []Scenario) *Report {
 	all := r.Scenarios[len(r.Scenarios)-len(treatments):]
 	for i := range treatments {

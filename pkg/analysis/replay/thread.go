@@ -211,8 +211,8 @@ func (h *hosts) call(o *openRow) {
 
 // woken reports whether a thread that becomes active at t was waiting for the thread
 // that launched last. A thread that launches nothing was if it had been idle for a
-// while. One that launches was if its OS calls were not recorded and the other thread
-// began to launch for the same GPU meanwhile, for example to run the backward pass.
+// while. One that launches was if its OS calls were not recorded, and the other thread
+// meanwhile began to launch for the same GPU. That happens in a backward pass.
 func (th *thread) woken(t int64) bool {
 	if !th.launches {
 		return th.open == 0 && t-th.idle > idleThread

@@ -9,8 +9,8 @@ import (
 
 // Only what a wait is for shows whether it brings tokens back. A wait is for a copy to
 // the host if that was the last launch among what it waits for. Of several waits for one
-// copy the first counts, or a later one if more was launched before it: a thread that
-// launches the next step first did not need the tokens before. If nothing shows which
+// copy the first counts, or a later one if more was launched before it. A thread that
+// first launches the next step did not need the tokens for that. If nothing shows which
 // wait it is, the last one of each step counts. Training runs and runs without steps
 // have none.
 

@@ -414,9 +414,9 @@ func (g *gpu) inOrder(u *unit, l *launch, called []int64, prev *unit, latency in
 	}
 }
 
-// joined places a unit, whose stream was made to wait for an event, also after what its
-// thread had launched on other streams when the latest event was recorded, if it did
-// start after that.
+// joined places a unit whose stream was made to wait for an event. It starts after what
+// its thread had launched on other streams when the latest event was recorded, if it did
+// so in the recording.
 func (g *gpu) joined(p *process, u *unit, recorded int64) {
 	for _, st := range p.streams {
 		if st == u.stream {
@@ -434,8 +434,8 @@ func (g *gpu) joined(p *process, u *unit, recorded int64) {
 	}
 }
 
-// sooner returns the new times of a call's start, less the time saved in the part of the
-// call before it hands over the work: that part is host time, and what follows keeps its
+// sooner returns the new times of a call's start, less the time saved before the call
+// hands over the work. That part of the call is host time, and what follows keeps its
 // distance. The slice is valid until the next call.
 func (g *gpu) sooner(called []int64, inside []float64, part int64) []int64 {
 	g.called = append(g.called[:0], called...)
@@ -445,8 +445,8 @@ func (g *gpu) sooner(called []int64, inside []float64, part int64) []int64 {
 	return g.called
 }
 
-// crossed returns the unit of another stream that a unit waited for, nil for none: the
-// unit started late after its call and its predecessor, but right after the end of that
+// crossed returns the unit of another stream that a unit waited for, nil for none. The
+// unit must have started late after its call and its predecessor, but right after that
 // one.
 func (g *gpu) crossed(p *process, u *unit, l *launch, prev *unit, latency int64) (best *unit) {
 	switch {

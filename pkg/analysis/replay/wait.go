@@ -162,8 +162,8 @@ func (h *hosts) wait(o *openRow, a *anchor) {
 	h.free = append(h.free, o)
 }
 
-// shorten subtracts what changes of host time by why remove: of the whole of an OS call,
-// and of a wait for the GPU the time that it took to return.
+// shorten subtracts what changes of host time by why remove. In an OS call all of its
+// time counts, in a wait for the GPU only the time that it took to return.
 func (w *waits) shorten(o *openRow, a *anchor) {
 	th, from := o.thread, o.start
 	w.plan.whys.advance(th.why, o.row.end)
@@ -180,9 +180,10 @@ func (w *waits) shorten(o *openRow, a *anchor) {
 	th.why.forget(o.start)
 }
 
-// afterTokens keeps the distance of a message from another process to the tokens before
-// it, in scenarios without the wait for them: a scheduler or a draft model may make it
-// of them. Where waits keep their length, the message keeps its length after the tokens.
+// afterTokens keeps the distance between tokens and the next message from another
+// process, in scenarios without the wait for the tokens. A scheduler or a draft model
+// may make the message from them. Where waits keep their length, the message keeps its
+// length after the tokens.
 func (w *waits) afterTokens(o *openRow) {
 	th := o.thread
 	if o.kind != event.OS || o.class != event.OSIO || len(th.tokens.new) == 0 {
@@ -377,9 +378,9 @@ func lastEnded(streams []*stream, before, limit, from int64) (best *unit) {
 	return best
 }
 
-// waker returns the last end of a range or call of another thread of the process tree
-// before a wait ended, if it is recent enough to have woken it. Other ranks count only
-// for calls of class io, in which messages arrive.
+// waker returns the last end, before a wait ended, of a range or call of another thread
+// of the process tree. It must be recent enough to have woken the thread. Other ranks
+// count only for calls of class io, in which messages arrive.
 func (w *waits) waker(o *openRow) (best *anchor, ok bool) {
 	if o.row.end-o.start <= threadWait {
 		return nil, false

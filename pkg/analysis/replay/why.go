@@ -178,8 +178,8 @@ func (th *whyTime) forget(t int64) {
 // The CPU limit of a container stops all its threads until the next period begins.
 
 // stops are the time slices, at most a period long, in which no thread of a process is
-// on a CPU, and after which a thread resumes that was not waiting: one that waits may be
-// woken by a timer of the process.
+// on a CPU. The thread that resumes after one must not have been waiting: the process's
+// own timer may wake a waiting thread.
 type stops struct {
 	until int64 // the latest end of a time slice on a CPU, 0 for none yet
 	all   [][2]int64

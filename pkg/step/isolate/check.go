@@ -46,10 +46,10 @@ func (e *ended) checkWindow() {
 }
 
 // checkAhead warns if the GPU still works on the window's steps long after its last
-// marker: for more than a tenth of the window, and longer than the few steps that an
+// marker. Long is more than a tenth of the window, and more than the few steps that an
 // engine schedules ahead. Markers are then as far apart as the host makes them, which is
 // less than the GPU needs. It does not apply to segments with fewer steps than a
-// benchmark has, nor if the last step has context requests, which may take the GPU as
+// benchmark has, nor if the last step has context requests. These may take the GPU as
 // long as many other steps.
 func (e *ended) checkAhead() {
 	for i, seg := range e.segments {

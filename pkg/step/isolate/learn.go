@@ -14,8 +14,8 @@ type rule struct {
 	why    string // what was ambiguous, "" for nothing
 }
 
-// learner holds back the rows of a rank without markers, from a collective on, until it
-// is known how to identify steps: until enough is known, or to the end.
+// learner holds back the rows of a rank without markers, from a collective on. It does
+// so until it is known how to identify steps, or to the end.
 type learner struct {
 	held  output // copies of the rows
 	rows  int    // how many are held

@@ -155,8 +155,8 @@ func (r *rank) ofStartup(b *event.Batch, k int) bool {
 }
 
 // retract discards the step with which a segment began without a marker, if one with a
-// marker follows: it is a draft model's or a sampler's collectives, or the end of a step
-// that began before the recording. Its rows belong to no step.
+// marker follows. Such a step is a draft model's or a sampler's collectives, or the end
+// of one that began before the recording. Its rows belong to no step.
 func (r *rank) retract() {
 	r.out.drop(r.step.at)
 	r.step.at.row--

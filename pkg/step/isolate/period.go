@@ -69,8 +69,8 @@ type fit struct {
 }
 
 // fits returns the periods that cover the run. It tries the sequence of evidence before
-// each unit, first of all kinds, then without the kinds that end a step, which a draft
-// model may have any number of times. Units without evidence before them, as inside
+// each unit, first of all kinds, then without the kinds that end a step. A draft model
+// may have these any number of times. Units without evidence before them, as inside
 // layers, are left out.
 func (s *run) fits(e *evidence, tokens []token) (all []fit) {
 	for _, kinds := range [...]kind{numKinds, lastOnset + 1} {
@@ -201,8 +201,8 @@ func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
 }
 
 // beginAt selects the tokens that begin steps: those that occur where steps begin and
-// hardly anywhere else, the most frequent first, as many as are needed for nearly all
-// steps. It reports whether they suffice.
+// hardly anywhere else. It takes the most frequent first, as many as are needed for
+// nearly all steps. It reports whether they suffice.
 func (u *rule) beginAt(at []int32, places [][]int32) bool {
 	var tokens []int
 	for t, places := range places {

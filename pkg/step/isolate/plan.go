@@ -31,8 +31,8 @@ func HostClasses(h *event.Header, opt Options) (event.ClassSet, bool) {
 	return event.ClassesOf(event.Launch, event.GraphLaunch, event.APISync, event.StepMarker), few && opt.Marker == ""
 }
 
-// MayBeUnclear reports whether it may turn out, at the end of the rows, that steps
-// cannot be identified: if they are identified by structure, here or in an earlier
+// MayBeUnclear reports whether steps may turn out, at the end of the rows, not to be
+// identifiable. That is so if they are identified by structure, here or in an earlier
 // isolate.
 func MayBeUnclear(h *event.Header, opt Options) bool {
 	if h.Isolation != nil {
@@ -142,7 +142,7 @@ func choose(h *event.Header, opt *Options) (method, why string, err error) {
 }
 
 // planOf returns the plan of a rank, and a remark about it, "" for none. In a run with
-// all-reduce kernels, a rank without them is a stage of a pipeline: its steps are its
+// all-reduce kernels, a rank without them is a stage of a pipeline. Its steps are its
 // marker ranges, or else its graph replays, or else it has none.
 func (it *Isolator) planOf(id int32) (*plan, string) {
 	f := it.header.RankFacts(id)

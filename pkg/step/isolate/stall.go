@@ -13,8 +13,8 @@ import (
 // pauses distinguishes stalls from the end of a segment.
 type pauses struct {
 	// from is when an idle stretch of more than SegmentGap began, in which no GPU of the
-	// rank is busy, while it is open whether it is a stall (the host works in it) or the
-	// end of a segment; never if there is none.
+	// rank is busy. It is set while it is open whether the stretch is a stall (the host
+	// works in it) or the end of a segment; otherwise it is never.
 	from   int64
 	rows   int // rows held since
 	doubts doubts

@@ -141,7 +141,7 @@ func (e *ended) addWindow(b *event.Batch, identified bool) {
 }
 
 // checkUnlike warns if the steps of one rank take much longer than those of another, as
-// with two engines or with prefill and decode processes: figures per step then describe
+// with two engines or with prefill and decode processes. Figures per step then describe
 // neither.
 func (it *Isolator) checkUnlike(ends []*ended) {
 	pace := func(e *ended) int64 { return (e.end - e.start) / int64(len(e.inWindow())) }
