@@ -64,10 +64,10 @@ func (w *Estimator) Together(all ...Marks) int {
 	return int(math.Round(most))
 }
 
-// CompareTops compares how many of the largest samples each run has: those above the
-// p-quantile of both together, or for p = 1, above the largest one of the other run
-// (Rosenbaum 1954). No other test shows that the largest differ. Neither slice may be
-// empty. Lo and Hi are NaN.
+// CompareTops compares how many of the largest samples each run has. These are the
+// samples above the p-quantile of both together, or for p = 1, above the largest one of
+// the other run (Rosenbaum 1954). No other test shows that the largest differ. Neither
+// slice may be empty. Lo and Hi are NaN.
 func CompareTops(a, b []float64, p float64, together int) Difference {
 	limit := min(slices.Max(a), slices.Max(b))
 	if p < 1 {

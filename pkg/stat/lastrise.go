@@ -34,16 +34,15 @@ type Rise struct {
 // variance. levels are the indexes at which a new level is known to begin, in order,
 // without 0.
 //
-// The model is a mean for each known level and, in the last of them, one change: a step
-// at any index, or a straight line from there on. Each is a regression on one shape,
-// whose coefficient follows Student's t. For a step at the last index this is the
+// The model is a mean for each known level and, in the last of them, one change. That is
+// a step at any index, or a straight line from there on. Each is a regression on one
+// shape, whose coefficient follows Student's t. For a step at the last index this is the
 // prediction interval of one value, for a step at an unknown index the likelihood-ratio
 // test of K. J. Worsley (JASA 74, 1979). P is the smallest p-value times the number of
 // shapes (Bonferroni). The first level has at least MinBefore values before a change,
 // and a line has at least minSlope values. For shorter series ok is false. P is 1 if the
-// last value itself is not margin above the level before: a rise that has gone again is
-// no rise of the last value.
-// has come back is no rise of the last value.
+// last value itself is not margin above the level before. A rise that has gone again is
+// no rise of the last value. has come back is no rise of the last value.
 func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 	n, start, first := len(x), 0, MinBefore
 	if len(levels) > 0 {

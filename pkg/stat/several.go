@@ -8,9 +8,9 @@ import (
 
 // Holm adjusts the p-values p for their number. If rows with an adjusted value of at
 // most alpha are called significant, the probability of any false alarm is at most
-// alpha, whatever the dependence between rows and however many of them are real (Holm
-// 1979). A row of twice the weight has twice the share of alpha. Rows that are NaN or
-// have no weight are NaN and do not count.
+// alpha. That holds for any dependence between rows, and any number of real changes
+// (Holm 1979). A row of twice the weight has twice the share of alpha. Rows that are NaN
+// or have no weight are NaN and do not count.
 func Holm(p, weight []float64) []float64 {
 	of, left := make([]float64, len(p)), 0.0
 	for i, w := range weight {

@@ -122,9 +122,9 @@ func NewSampler(strata []Counts, lengths []float64, drawn []Drawn) Sampler {
 const leastInStep = 5
 
 // inStep returns how far the moments of samples within a sampling distance agree between
-// parts: the squared length of their sum, relative to parts with moments of their own.
-// It returns 1 if that may be chance. It tries whole and half distances. Only whole
-// distances of a part count: the rest is sampled less often.
+// parts. The measure is the squared length of their sum, relative to parts with moments
+// of their own. It returns 1 if that may be chance. It tries whole and half distances.
+// Only whole distances of a part count: the rest is sampled less often.
 func inStep(drawn []Drawn, lengths []float64) float64 {
 	most := 1.0
 	for harmonic := 1.0; harmonic <= 2; harmonic++ {

@@ -73,8 +73,8 @@ type Row struct {
 	// Rename is the likely name of the operation in the baseline, "" if it has the same
 	// name.
 	Rename string `json:"likely_rename,omitempty"`
-	// Ceiling is the most that a step can gain if the operation went to zero, us: its
-	// exposed part in the target, or of one run in that.
+	// Ceiling is the most that a step can gain if the operation went to zero, us. It is
+	// the exposed part in the target, or if there is only one run, in that.
 	Ceiling *float64 `json:"gain_ceiling_us,omitempty"`
 	// Source is the function that the range comes from, "" if unknown.
 	Source string `json:"source_function,omitempty"`
@@ -120,8 +120,8 @@ type CountRow struct{ Row }
 // Rows are all figures compared.
 type Rows struct {
 	// Summary has wall, busy and idle time, duration, gap, gpu, their parts and
-	// quantiles, and all host work; also wait, work, host_bound and imbalance if ranks
-	// wait for one another. Counts has kernels and replays per step.
+	// quantiles, and all host work. If ranks wait for one another it also has wait,
+	// work, host_bound and imbalance. Counts has kernels and replays per step.
 	Summary    []Row      `json:"summary"`
 	Counts     []CountRow `json:"counts"`
 	Operations []Row      `json:"operations"`     // host ranges, by name
@@ -144,7 +144,7 @@ type Rows struct {
 // Answer is the conclusion from the rows.
 type Answer struct {
 	// Direction is Same if the interval of the wall time lies within 1 % of it, Slower
-	// or Faster if the interval excludes 0, else Unclear; null for one run.
+	// or Faster if the interval excludes 0, else Unclear. It is null for one run.
 	Direction  *string `json:"direction"`
 	Conclusion string  `json:"conclusion"` // one of the conclusions, HostInterStep and so on
 	// Comparable is false if the runs cannot be compared. Then no row has a status, and

@@ -19,9 +19,9 @@ type finding struct {
 	wall    *Row    // the mean, or the median if only that has evidence
 	changed bool    // it changed beyond the noise and by more than sameShare
 	sign    float64 // of the change
-	// By how much idle time and waits with a host cause, GPU work, waits for a rank with
-	// more GPU work, and idle time and waits without a host cause changed in the
-	// direction of sign, us.
+	// Changes in the direction of sign, us. host is idle time and waits with a host
+	// cause, work is GPU work, uneven is waits for a rank with more of it. other is idle
+	// time and waits without a host cause.
 	host, work, uneven, other float64
 	balance                   stat.Difference // of host less work and uneven, in that direction; unknown if nothing changed
 	named                     []named         // what explains most of the change, the largest first
@@ -239,10 +239,11 @@ func (r *Row) went(sign float64) bool {
 	return r.CI != nil && (sign > 0 && r.CI[0] > 0 || sign < 0 && r.CI[1] < 0)
 }
 
-// lastsLonger reports whether the operation in which idle time lies changed itself,
-// beyond the noise, in the direction of the step, and enough for half of that idle time.
-// It compares the slowest rank: that may be the only one that changed, with all others
-// waiting for it. Causes that are no operation count as changed.
+// lastsLonger reports whether the operation in which idle time lies changed itself. It
+// must have changed beyond the noise, in the direction of the step, and enough for half
+// of that idle time. It compares the slowest rank: that may be the only one that
+// changed, with all others waiting for it. Causes that are no operation count as
+// changed.
 func (c *reader) lastsLonger(cause *IdleRow) bool {
 	for r := range each(c.Operations) {
 		if "host:"+r.Name == cause.Cause {

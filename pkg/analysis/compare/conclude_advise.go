@@ -56,9 +56,9 @@ func (c *adviser) adviseGraphs() {
 	}
 }
 
-// handoff fills in the hand-off: operations that take longer by their own work, and
-// causes of idle time that grew beyond the noise or are named for a step that takes
-// longer, the largest first.
+// handoff fills in the hand-off, the largest changes first. It lists operations that
+// take longer by their own work. It also lists causes of idle time that grew beyond the
+// noise, or are named for a step that takes longer.
 func (c *adviser) handoff() {
 	h, f := &c.Handoff, cmp.Or(c.Steady.Target, c.Steady.Baseline)
 	h.TopRegressingOps, h.TopIdleCauses = []report.Operation{}, []report.IdleCause{}
@@ -81,10 +81,10 @@ func (c *adviser) handoff() {
 	}
 }
 
-// firstTarget returns what to look at first: if steps take longer, the first named
-// cause, as a function if its range stands for one; else an operation that grew in few
-// steps; for one run, the operation with most exposed idle time. It is nil if there is
-// none.
+// firstTarget returns what to look at first, ranges as functions if they stand for one.
+// If steps take longer it is the first named cause, else an operation that grew in few
+// steps. For one run it is the operation with most exposed idle time. It is nil if there
+// is none.
 func (c *adviser) firstTarget() *string {
 	function := func(name string) *string { return new(cmp.Or(c.opt.Sources.Function(name), name)) }
 	if n := c.finding.named; len(n) > 0 && c.finding.sign > 0 && (n[0].cause != "" || c.heldByHost()) {

@@ -70,9 +70,9 @@ func (c *tester) compareWhys() {
 }
 
 // grownWhys returns the rows by why whose idle time grew beyond the noise, without
-// unknown ones and those not on the host: the largest, until they explain as much of the
-// growth as named causes do. grew is the growth of all rows, us; rows that shrank do not
-// reduce it.
+// unknown ones and those not on the host. It returns the largest, until they explain as
+// much of the growth as named causes should. grew is the growth of all rows, us; rows
+// that shrank do not reduce it.
 func (r *Rows) grownWhys() (most []*IdleRow, grew float64) {
 	for one := range each(r.IdleWhy) {
 		grew += max(0, one.delta())

@@ -11,8 +11,8 @@ import (
 )
 
 // waterfall draws the change from the GPU time of a step in the baseline to that in the
-// target: busy time, then the causes of idle time that changed most, by more than counts
-// as the same wall time; the last bar is all other causes.
+// target. Its bars are busy time, then the causes of idle time that changed most, if by
+// more than counts as the same wall time. The last bar is all other causes.
 func (c *page) waterfall(s *report.Section) {
 	busy, idle := c.summary(busyTime), c.summary(idleTime)
 	from, to := *busy.Baseline+*idle.Baseline, *busy.Target+*idle.Target

@@ -106,9 +106,9 @@ func (r *Row) tellable(g Gate) error {
 	return nil
 }
 
-// regressed looks for a regression: a longer step by the interval of its mean or median,
-// a slower tail, more of what happens in few steps, or an operation, kernel or call with
-// that status.
+// regressed looks for a regression. That is a longer step by the interval of its mean or
+// median, a slower tail, or more of what happens in few steps. It is also an operation,
+// kernel or call with that status.
 func (c *Comparison) regressed() (bool, string) {
 	least := Gate{limit: 100 * sameShare, unit: "%"}
 	for _, name := range []string{wall, wallP50} {

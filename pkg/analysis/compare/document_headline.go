@@ -28,8 +28,8 @@ func (c *Comparison) step() string {
 	return said
 }
 
-// beside returns what to add if the step did not change, "" for nothing: what happens
-// more often, slower tails, and the idle time or operation that grew.
+// beside returns what to add if the step did not change, "" for nothing. That is what
+// happens more often, a slower tail, or the idle time or operation that grew.
 func (c *Comparison) beside() string {
 	if said := c.fewSteps(); len(said) > 0 {
 		return said[0]

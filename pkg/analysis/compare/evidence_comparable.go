@@ -145,7 +145,7 @@ func (c *examiner) examineLengths() {
 }
 
 // examineShares warns if a rank has a different share of the steps than on the other
-// side, for example because its recording ends early: differences between ranks then
+// side, for example because its recording ends early. Differences between ranks then
 // look like changes.
 func (c *examiner) examineShares() {
 	a, b, most, about := c.base.samples, c.target.samples, 1+few, ""

@@ -12,11 +12,11 @@ import (
 // The state of a machine (clocks, neighbours, placement) changes all host work of a step
 // by one factor. In each step it is a median over operations: of the deviation of the
 // logarithm of an operation's own time from its level. The operations are those that
-// occur in nearly all steps of both sides and share the factor: the largest group whose
-// changes from run to run agree within their intervals. (Over all operations, if most
-// changed, the median would lie at the edge of those that did not.) So a change of the
-// machine changes this factor, and a change of an operation changes its time net of the
-// factor.
+// occur in nearly all steps of both sides and share the factor. They are the largest
+// group whose changes from run to run agree within their intervals. (Over all
+// operations, if most changed, the median would lie at the edge of those that did not.)
+// So a change of the machine changes this factor, and a change of an operation changes
+// its time net of the factor.
 
 // common is an operation that may share the common factor.
 type common struct {

@@ -48,9 +48,9 @@ const (
 	// segment (SPEC 3).
 	minSteps = 5
 	// otherModel: the model or its build differs if this share of GPU time is in kernels
-	// whose names the other side lacks, or if the number of kernels per step differs by
-	// this share. Measured: 0.89 between the models of testdata/h100, below 0.01 between
-	// runs of one.
+	// whose names the other side lacks. The same holds if the number of kernels per step
+	// differs by this share. Measured: 0.89 between the models of testdata/h100, below
+	// 0.01 between runs of one.
 	otherModel = 0.25
 )
 

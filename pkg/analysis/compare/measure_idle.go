@@ -74,8 +74,8 @@ func (n *idleNames) of(k idle.Key) int32 {
 	return n.ids[k] - 1
 }
 
-// idleName is the name of a row of idle time: a cause with its site, or with why the
-// launching thread was stalled and who holds the interpreter lock that it waits for.
+// idleName is the name of a row of idle time. It is a cause with its site, or with why
+// the launching thread was stalled and who holds the interpreter lock that it waits for.
 // What does not apply is "".
 type idleName struct{ cause, site, why, holder string }
 
@@ -109,9 +109,9 @@ func callIn(call, ranges string) string {
 	return call + " in " + ranges
 }
 
-// IdleRow is idle time of one cause at one site, or of one cause and why, or the time
-// that GPUs wait in collectives, by what the late rank did. All rows of a kind add up to
-// the idle time, or wait, of a step.
+// IdleRow is idle time of one cause at one site, or of one cause and why. It may also be
+// the time that GPUs wait in collectives, by what the late rank did. All rows of a kind
+// add up to the idle time, or wait, of a step.
 type IdleRow struct {
 	Row
 	// Cause is what GPUs waited for; Site is where, null if there is none.

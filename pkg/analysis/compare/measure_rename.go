@@ -9,8 +9,8 @@ import (
 )
 
 // renames returns new names, by old name, of operations that seem to be renamed from a
-// to b: pairs of names that only one run has, each similar to the other and to no
-// further name.
+// to b. Each of the two names exists in one run only, and is similar to the other and to
+// no further name.
 func renames(a, b *Run) map[string]string {
 	x, y := a.ranges(), b.ranges()
 	now, like := map[string]string{}, map[string]int{}

@@ -10,7 +10,7 @@ import (
 // after rank. A row becomes one number per sample.
 //
 // Figures are means over all samples. Their uncertainty is estimated from bins. Samples
-// at the same place in their rank's steps share a slot: ranks run in step, so what
+// at the same place in their rank's steps share a slot. Ranks run in step, so what
 // affects all of them at once is one observation, not several. Neighbouring slots share
 // a bin if there are more than stat.MaxBins. Of several repeated runs, each is one bin.
 //

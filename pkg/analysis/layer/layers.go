@@ -214,9 +214,9 @@ func (c *cutter) end(i int) {
 // part: into its mixer and out of it.
 const projections = 2
 
-// feed handles a kernel of a feed-forward part. If it follows another part after a norm
-// or collective, with enough products for a mixer between them, it belongs to a layer
-// whose mixer has an unknown name.
+// feed handles a kernel of a feed-forward part. It may follow another part after a norm
+// or collective, with enough products for a mixer between them. Then it belongs to a
+// layer whose mixer has an unknown name.
 func (c *cutter) feed(i int, channel int32, moe bool) {
 	n := len(c.all)
 	next := n == 0 || c.all[n-1].channel != Unnamed && c.border

@@ -2,8 +2,9 @@ package layer
 
 import "strings"
 
-// Stem reduces a kernel's name to what is compared: for a gemm its class; else the class
-// and the words of the name, lower case, up to the first number after the first word.
+// Stem reduces a kernel's name to what is compared. For a gemm that is its class.
+// Otherwise it is the class and the words of the name, in lower case, up to the first
+// number after the first word.
 func Stem(class, name string) string {
 	if class == "gemm" {
 		return class

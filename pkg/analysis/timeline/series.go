@@ -3,9 +3,9 @@
 //
 // A step is divided completely into parts: GPU work, idle time by whatever the caller
 // divides it by, and waits in collectives. Times are in us per step and GPU. A step of
-// several ranks counts once per rank. In a long run several step numbers share a bin,
-// which keeps its shortest and longest step, so that a rare stall does not vanish in a
-// mean. Memory does not depend on the number of ranks, except for their own rows and the
+// several ranks counts once per rank. In a long run several step numbers share a bin. It
+// keeps its shortest and longest step, so that a rare stall does not vanish in a mean.
+// Memory does not depend on the number of ranks, except for their own rows and the
 // periods of all steps.
 
 package timeline

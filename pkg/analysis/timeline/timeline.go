@@ -45,8 +45,8 @@ const None = int64(math.MinInt64)
 type Options struct {
 	// BusyAll counts copies and memsets as GPU activity.
 	BusyAll bool
-	// Worst is the number of steps with the most idle time to keep, over all ranks,
-	// Spread the number of steps of the first rank to sample at random.
+	// Worst is the number of steps with the most idle time to keep, over all ranks.
+	// Spread is the number of steps of the first rank to sample at random.
 	Worst, Spread int
 	// Slowest makes the longest steps the worst, instead of those with the most idle
 	// time.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// API returns the canonical form of a recorded CUDA API name: without the suffix of the
-// per-thread default stream (_ptsz, _ptds) and without its version, which is _v and four
-// or more digits for the runtime (cuda…), and _v and one digit for the driver (cu…):
+// API returns the canonical form of a recorded CUDA API name. It has no suffix of the
+// per-thread default stream (_ptsz, _ptds) and no version. A version is _v and four or
+// more digits for the runtime (cuda…), and _v and one digit for the driver (cu…):
 //
 //	cudaLaunchKernel_ptsz_v7000       cudaLaunchKernel
 //	cuMemcpyHtoDAsync_v2_ptsz         cuMemcpyHtoDAsync

@@ -13,7 +13,7 @@
 //	file    files and what their names stand for; read and write of any descriptor
 //	other   everything else
 //
-// A class says what such a call may wait for, not that the thread waited: fread is off
+// A class says what such a call may wait for, not that the thread waited. fread is off
 // the CPU for four fifths of its time, mmap for a thirtieth.
 
 package cudaname

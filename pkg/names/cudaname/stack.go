@@ -48,8 +48,9 @@ func match(expr string) *regexp.Regexp { return regexp.MustCompile(expr) }
 // first examined: most recordings have none.
 var families = sync.OnceValue(func() []family {
 	return []family{
-		// CPython's collector: the entry points, and what it does to each object (3.8 to 3.14), the
-		// types' own functions that list what an object refers to among it: nobody else calls these.
+		// CPython's collector (3.8 to 3.14): the entry points, and the functions called
+		// for each object. These include the types' own functions that list references,
+		// which only the collector calls.
 		{event.GC, match(`^_?(PyGC_|gc_(collect|select|mark|list|visit|decref)|collect(_main|_with_callback|_generations)?$|visit_(decref|reachable|move)|subtract_refs|deduce_unreachable|` +
 			`move_unreachable|move_legacy|has_legacy|update_refs|delete_garbage|clear_unreachable|untrack_(tuples|dicts)|handle_(weakrefs|legacy|resurrected)|finalize_garbage|` +
 			`mark_(all_reachable|stacks|reachable|global)|expand_region|PyObject_Visit(Instance|Managed)|Py(Tuple|Dict)_MaybeUntrack|\w+_tp_clear(\.|$)|\w+traverse(\.|$))`), match(`python|^$`), true},

@@ -63,8 +63,9 @@ func Compile(expr string) (*Set, error) {
 }
 
 // Parse returns what text says about its step; ok reports whether it is a forward-step
-// marker. It is not one if a number does not fit in an int64, if a group of the user's
-// expression captured something else than a number, or if a count is negative.
+// marker. It is not one if a number does not fit in an int64, or a count is negative.
+// Nor is it one if a group of the user's expression captured something other than a
+// number.
 func (s *Set) Parse(text string) (Counts, bool) {
 	if s.re == nil {
 		return parsePreset(text)
