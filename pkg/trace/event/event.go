@@ -1,71 +1,72 @@
-// Package event is the contract between the filters: the rows that flow from
-// one to the next, as plain columns in batches, and the header that goes ahead
-// of them. How they travel is the business of packages arrow (Arrow IPC) and
-// checkpoint (Parquet); what they mean is written here.
+// Package event is the contract between the filters: the rows that flow from one to the
+// next, as plain columns in batches, and the header that precedes them. Packages arrow
+// (Arrow IPC) and checkpoint (Parquet) define how they travel; what they mean is
+// defined here.
 //
 // # Rows
 //
-// One row is one event of a trace: a kernel, a copy, an API call, an NVTX
-// range, and the rows that later stages add. All times are int64 nanoseconds
-// on one clock for all reports of a stream. Fields lists the columns in order.
+// One row is one event of a trace: a kernel, a copy, an API call, an NVTX range, and
+// rows that later stages add. All times are int64 nanoseconds on one clock for all
+// reports of a stream. Fields lists the columns in order.
 //
 //	kind       what the row is, one of Kinds
 //	start,end  ns; end >= start; every span is half-open
-//	rank       the process with GPU work it belongs to, null for other processes
+//	rank       the process with GPU work that it belongs to, null for other processes
 //	device     CUDA device number, GPU rows
 //	stream     CUDA stream number, GPU rows
 //	thread     thread id, host rows
 //	name       kernel short name, API name without version, NVTX text
 //	class      what it does, one of Classes
-//	correlation         what nsys joins launches and GPU work by, within a process
+//	correlation         joins launches and GPU work within a process
 //	launch_start,_end   ns, the API call that put the GPU row into its queue
 //	launch_thread       the thread that made that call
-//	graph_node          set when the replay of a CUDA graph ran the row
+//	graph_node          set if the replay of a CUDA graph ran the row
 //	domain     NVTX domain
 //	bytes      size of a copy
-//	cpu        number of the CPU, SomeCPU where it is not known which, rows of kind run; streams without such rows have no such column
-//	stack      functions from the root, joined by ";", rows of the kinds sample and backtrace;
-//	           streams without such rows have no such column
+//	cpu        CPU number, SomeCPU if the number is unknown; rows of kind run;
+//	           streams without such rows lack the column
+//	stack      functions from the root, joined by ";"; rows of kinds sample and backtrace;
+//	           streams without such rows lack the column
 //
-// isolate adds step, segment and size, and rows of the kinds step and window;
-// phase adds phase, ctx and gen. Columns that none of us knows are carried
-// along (Foreign).
+// isolate adds step, segment and size, and rows of the kinds step and window. phase
+// adds phase, ctx and gen. Unknown columns are passed on (Foreign).
 //
-// Step rows hold in name the forward-step marker that the step was launched
-// under ("step" where there was none), so that a stage need not look ahead for
-// it. Their start and end are the extent of the step; its
-// period ends at the next step of its segment. The window row of a rank spans
-// its benchmark window; size is the common size, step the number of steps and
-// segment the number of the benchmark segment, null where there is none. All three are
-// null where it turned out that steps cannot be identified: step rows are void then.
+// The name of a step row is the forward-step marker that the step was launched under
+// ("step" if there was none), so that a stage need not look ahead for it. Its start and
+// end are the extent of the step; the step's period ends at the next step of its
+// segment.
+//
+// The window row of a rank spans its benchmark window. size is the common size, step
+// the number of steps and segment the number of the benchmark segment, null if there is
+// none. All three are null if steps turned out not to be identifiable: step rows are
+// then void.
 //
 // # Order
 //
-// All rows of a rank come one after the other in the order of their start, of
-// equal starts the longer first; a step row stands before every row that
-// starts inside the step; window rows stand at the very end of the stream.
-// Because of this order each stage after nsys2arrow needs one pass and holds
-// one period at most: whatever a stage wants to know about a row (which step
-// it is in, which range it was launched under, what else ran at that time) has
-// been seen by then or is seen before the period ends.
+// All rows of a rank are contiguous, sorted by start, at equal starts the longer first.
+// A step row precedes every row that starts in the step. Window rows are at the very
+// end of the stream. Because of this order, each stage after nsys2arrow needs one pass
+// and holds at most one period. What a stage needs to know about a row (its step, the
+// range that it was launched under, what else ran at that time) was seen before, or
+// will be seen before the period ends.
 //
 // # What a reader does not know
 //
-// Kinds, classes and columns that a reader does not know are kept and passed on
-// by their names (AddKind, AddClass, Foreign); analyses ignore them. There is
-// room for MaxKinds kinds and MaxClasses classes, ours included; more are an
-// error where they are used.
+// Kinds, classes and columns that a reader does not know are kept and passed on by name
+// (AddKind, AddClass, Foreign); analyses ignore them. There is room for MaxKinds kinds
+// and MaxClasses classes in total; using more is an error.
 //
 // # Adding a kind, a class, a column
 //
-// A kind is added in this file alone: a constant of type Kind, with what its rows
-// are, its name in Kinds, and a bit in gpuKinds where a GPU did it. Then a source
-// may make its rows, and an analysis may look for them; formats and the other
-// analyses need no change, and programs without the constant pass its rows on.
-// A class is added in the same way, to Class and Classes; pattern tables in
-// packages cudaname and marker say which names have it. A column takes a constant
-// of type Col, its line in Fields, its field in Batch and a line in columnOf
-// (batch.go); it is part of BaseCols only if every version 1 stream has it.
+// A kind is added in this file alone: a constant of type Kind with a comment on its
+// rows, its name in Kinds, and a bit in gpuKinds if a GPU executes it. Then a source
+// may make its rows, and an analysis may look for them. Formats and the other analyses
+// need no change, and programs without the constant pass its rows on.
+//
+// A class is added in the same way, to Class and Classes; pattern tables in packages
+// cudaname and marker map names to it. A column needs a constant of type Col, a line in
+// Fields, a field in Batch and a line in columnOf (batch.go). It is part of BaseCols
+// only if every version 1 stream has it.
 package event
 
 import (
