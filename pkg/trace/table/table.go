@@ -1,7 +1,7 @@
-// Package table holds small results: rows with typed columns that flow from
-// one filter to the next (metric rows, differences, findings) or are shown to
-// people. Package arrow carries tables over pipes, package checkpoint keeps
-// them as Parquet; Writer writes them for programs without either.
+// Package table holds small results: rows with typed columns that flow from one filter
+// to the next (metric rows, differences, findings) or are shown to people. Package
+// arrow sends tables over pipes, package checkpoint stores them as Parquet, and Writer
+// writes them as text for other programs.
 package table
 
 import (
