@@ -1,37 +1,36 @@
-// Package spill is what goes to disk: it puts rows of whole numbers in order that
-// may be more than memory holds, and writes files that appear whole or not at all (File).
+// Package spill is for data that goes to disk. It sorts rows of integers that may not
+// fit into memory, and writes files that appear whole or not at all (File).
 //
-// Rows come as columns, some ten thousand at a time, and are written as a run:
-// sorted by its maker, cut into blocks of at most BlockRows rows and each column
-// of a block packed into as few bytes a row as its values need. A row of a trace
-// takes 12 to 20 bytes so. Runs go to a Store, which keeps so many bytes in
-// memory as it may and puts all others into a temporary file. Merge reads runs
-// side by side and hands out their rows in order, a block of each open run at a
-// time: what it needs is in proportion to the runs that overlap, and where these
-// are too many it merges some of them to longer ones first.
+// Rows arrive as columns, some ten thousand at a time, and are written as a run: sorted
+// by its maker, cut into blocks of at most BlockRows rows, each column of a block
+// packed into as few bytes per row as its values need. A row of a trace then takes 12
+// to 20 bytes. Runs go to a Store, which keeps a given number of bytes in memory and
+// the rest in a temporary file. Merge reads runs side by side and returns their rows in
+// order, a block of each open run at a time. Its memory is proportional to the number
+// of runs that overlap; if they are too many, it first merges some of them into longer
+// ones.
 //
-// Why sorting, and not sweeping over the input once more: finding out what an
-// export holds takes reading all of it, and the rows it is made of are then at
-// hand, in a fifth of the bytes that they take in SQLite. Writing and reading
-// those costs a tenth of decoding the export a second time, and nothing depends
-// on the order of the input being a good one: rows in any order take one pass
-// more at the most for each thousandfold of memory.
+// Why sort instead of reading the input twice: finding out what an export holds takes
+// reading all of it, and its rows are then at hand, in a fifth of their size in SQLite.
+// Writing and reading them costs a tenth of decoding the export a second time. Nothing
+// depends on a good order of the input: rows in any order take at most one more pass
+// for each thousandfold of memory.
 //
 // # Order
 //
-// The first three columns of all rows say their order: Key ascending, of equal
-// ones Then descending, of equal ones those of the run with the lower Order
-// first, and in runs of one Order, Seq ascending.
+// The first three columns of all rows define their order: Key ascending, then Then
+// descending, then the run with the lower Order first, and, in runs with the same
+// Order, Seq ascending.
 //
 // # Blocks
 //
-// A block is the number of its rows and of its columns, 16 bits each, and then
-// the columns one after the other: a byte with the number of bytes that a value
-// takes, 0 to 8, plus nullable where None occurs; the least value, 64 bits; and
-// the values less the least. In a nullable column 0 is None and all other values
-// are one higher. Of Then the difference to Key is stored, of Seq that to the
-// place in the block. Numbers have their low byte first; a block ends with eight
-// bytes to spare, so that any value can be loaded as one number.
+// A block has the number of its rows and of its columns, 16 bits each, and then the
+// columns. A column has a byte with the bytes per value, 0 to 8, plus nullable if None
+// occurs; the least value, 64 bits; and the values less the least one. In a nullable
+// column 0 is None and all other values are one higher. Then is stored as its
+// difference from Key, and Seq as its difference from the place in the block. Numbers
+// are little-endian. A block ends with eight spare bytes, so that any value can be
+// loaded as one number.
 package spill
 
 import "math"
