@@ -1,35 +1,35 @@
-// Package cli is how every command behaves, whatever it does: its manual and
-// flags, what it refuses before it begins, how it writes its output, and how it
-// ends. It knows nothing of events and analyses; see package command for those.
+// Package cli is how every command behaves, whatever it does: its manual and flags,
+// what it refuses before it begins, how it writes its output, and how it ends. It knows
+// nothing about events and analyses; see package command for those.
 //
 // # Manners
 //
-// A command is a Command: a manual as data and a body. From the manual come the
-// usage text (--help, -h), the man page (--man) and the completion of bash, zsh
-// and fish (--completion). Flags stand before, between and after the files, and
-// "--" ends them.
+// A command is a Command: a manual as data and a body. The usage text (--help, -h), the
+// man page (--man) and the completion of bash, zsh and fish (--completion) are made
+// from the manual. Flags may precede, follow or separate the files; "--" ends them.
 //
-// What can be refused before anything is read is refused then: values that a flag
-// does not take, and an output that is an input.
+// What can be refused before anything is read is refused then: invalid flag values, and
+// an output that is an input.
 //
-// Output goes to standard output, or whole or not at all to the file of --output. A
-// file that a filter before this one reads may be that file (nobody can tell who is at
-// the other end of a pipe): it is replaced when all of it has been read. A standard
-// output that was closed when the program began is /dev/null by then, which Go's
-// runtime opens in its place, and nothing tells the two apart.
-// An error is one line on standard error, "NAME: error: …", with a second one,
-// "NAME: hint: …", where there is something to be done about it. SIGPIPE is left
-// to the runtime: a pipe whose reader goes away ends quietly.
+// Output goes to standard output, or whole or not at all to the file of --output. That
+// file may be the input of an earlier filter in the pipe, since a filter cannot tell
+// who is at the other end: it is replaced once all of it was read. If standard output
+// was closed when the program began, Go's runtime has opened /dev/null in its place,
+// and nothing distinguishes the two.
 //
-// Exit status: 0 done, 2 bad usage or input; a command may have further ones.
+// An error is one line on standard error, "NAME: error: …", followed by "NAME: hint: …"
+// if something can be done about it. SIGPIPE is left to the runtime: a pipe whose
+// reader goes away ends quietly.
+//
+// Exit status: 0 done, 2 bad usage or input; a command may have others.
 //
 // # Why not the library's own help and completion
 //
-// urfave/cli parses flags. Its help sorts headings by name, sets the flags under one
-// without breaking lines, and has no place for exit status and examples. Its manual page is
-// of section 8, with "command [COMMAND OPTIONS]" as its usage and without what flags take; a
-// table in the description becomes a paragraph. Its scripts complete no values of flags, and
-// that of bash evaluates what was typed.
+// urfave/cli parses flags. Its help sorts headings by name, lists flags without
+// breaking lines, and has no place for exit status and examples. Its manual page is in
+// section 8, has "command [COMMAND OPTIONS]" as usage, lacks the values of flags, and
+// turns a table in the description into a paragraph. Its scripts complete no flag
+// values, and the one for bash evaluates what was typed.
 package cli
 
 import (

@@ -1,30 +1,29 @@
-// Package command is the commands, one file each: its flags, how they
-// become a plan, and what runs it, which joins sources and analyses, neither of which know
-// of one another.
+// Package command has the commands, one file each: its flags, how they become a plan,
+// and what runs the plan. Commands join sources and analyses, which do not know each
+// other.
 //
 // # One way from flags to answer
 //
 //	cli.Call -> Plan -> job -> reader -> analysis -> output
 //
-// A Plan is what every command line says: which rows, how steps are found, what is written
-// and where. A job is the plan of one command, with what its own flags say. Both are made
-// once, and checked before anything is read. A reader then opens an input and brings it to
-// the stage that the analysis works at; the output writes the answer.
+// A Plan is what every command line says: which rows, how to find steps, what to write
+// and where. A job is the plan of one command, including its own flags. Both are made
+// once, and checked before anything is read. A reader then opens an input and brings it
+// to the stage that the analysis needs; the output writes the answer.
 //
 // # Inputs
 //
-// A filter reads the files that it is given, or its standard input where there
-// are none or the name is "-". A file may be at any earlier stage than the
-// filter works at: a report, a stream or a checkpoint; what is missing is run in
-// the same process and gives the same answer as the pipe (reader.go). Flags of
-// the stages that are run this way can be given to the later filter.
+// A filter reads the files that it is given, or standard input if there are none or the
+// name is "-". A file may be at any earlier stage: a report, a stream or a checkpoint.
+// Missing stages run in the same process and give the same answer as a pipe
+// (reader.go). Flags of these stages can be given to the later filter.
 //
 // # Adding a command
 //
-// A new command is a file here with its cli.Command and its job, its manual (manual/NAME.txt), a
-// line in All and one in
-// the table of outputs (formats.go), the type of its JSON among the contracts (schema.go),
-// and a cmd/NAME/main.go that calls it.
+// A new command needs a file here with its cli.Command and its job, its manual
+// (manual/NAME.txt), a line in All, a line in the table of outputs (formats.go), the
+// type of its JSON among the contracts (schema.go), and a cmd/NAME/main.go that calls
+// it.
 package command
 
 import (
