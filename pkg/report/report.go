@@ -1,35 +1,35 @@
-// Package report holds what an analysis has to say, before it is decided how it
-// looks: a Document of sections, each with statements, tables and commands. The
-// analyses make documents, the commands render them:
+// Package report holds what an analysis has to say, independent of its appearance: a
+// Document of sections, each with statements, tables and commands. Analyses make
+// documents, and commands render them:
 //
-//	Markdown   for pull requests and files: aligned source, one rendering on every page
-//	Terminal   fitted to a width, in colour where wanted
-//	HTML       one page that needs nothing else, to read, share and print
+//	Markdown   for pull requests and files: aligned source that renders well
+//	Terminal   fitted to a width, in colour if wanted
+//	HTML       one self-contained page, to read, share and print
 //
-// JSON is no rendering of a document: each analysis has a contract of its own for it.
+// JSON is no rendering of a document: each analysis has its own contract for it.
 //
-// # What is whose
+// # Division of work
 //
-// A document knows nothing of a format: no Markdown, no escapes, no units in its
-// figures. Durations are given in microseconds, shares as ratios; the renderers choose
-// units and digits, of a table for a whole column (see Column), so that figures below
-// one another can be compared at a glance. Missing is not zero: it is shown as "-".
+// A document knows nothing about formats: no Markdown, no escapes, no units in its
+// figures. Durations are in microseconds, shares are ratios. Renderers choose units and
+// digits, for a whole column of a table at once (see Column), so that figures can be
+// compared at a glance. Missing is not zero: it is shown as "-".
 //
 // # Figures
 //
-// A Drawing is a plot (package figure) with the table of what it shows. Only HTML has the
-// plot; renderers of text show the table in its place, or nothing where the table is Extra.
-// A page is below 1 MB whatever a document has: tables and lists end somewhere, saying so,
-// and large drawings that have no room are left out, saying so.
+// A Drawing is a plot (package figure) with the table of what it shows. Only HTML has
+// the plot; text renderers show the table instead, or nothing if the table is Extra. A
+// page stays below 1 MB for any document: tables and lists are cut, and large drawings
+// that do not fit are left out, with a remark.
 //
 // # Hostile text
 //
-// Names come from traces and may hold anything. Every string of a document, ours or
-// not, loses what is not printable first: control characters (so no escape sequence
-// reaches a terminal), characters that turn the direction of writing, broken UTF-8.
-// Then each renderer escapes what means something in its format. A string that comes
-// from a trace goes into a Name, which says more: it is shortened in the middle where
-// there is no room, and no Markdown reader makes a link, a mention or markup of it.
+// Names come from traces and may contain anything. Every string of a document first
+// loses what is not printable: control characters (so no escape sequence reaches a
+// terminal), characters that change the direction of writing, broken UTF-8. Then each
+// renderer escapes what has a meaning in its format. A string from a trace goes into a
+// Name. A Name is shortened in the middle if there is no room, and no Markdown reader
+// makes a link, a mention or markup of it.
 package report
 
 import "slices"

@@ -1,42 +1,44 @@
-// Package figure draws data as SVG that stands in a page of HTML, and writes stacks with
-// weights as the formats that viewers of flame graphs open.
+// Package figure draws data as SVG in an HTML page, and writes weighted stacks in
+// formats that flame graph viewers open.
 //
 // # What a figure is
 //
 // A Plot is data only: numbers with a unit, names, and colours as numbers of a palette.
-// Every plot has its table elsewhere on the page (package report): a drawing may leave out
-// what is too small to be seen, and is described in a sentence to those who do not see it.
+// Every plot has its table elsewhere on the page (package report). So a drawing may
+// leave out what is too small to see, and a sentence describes it to readers who do not
+// see it.
 //
 // # How it is drawn
 //
-// A drawing is as wide as its place on the page, and its text stays as large as that
-// of the page, from a telephone to a wide screen: horizontal positions are percentages of
-// the width, vertical ones pixels. Names stand above what they name, not beside it. Only
-// labels of a vertical axis stand outside, in a margin that the page's style leaves. Colours are classes
-// (k1, k2, …) that the style of the page defines, for light and for dark.
+// A drawing is as wide as its place on the page, and its text as large as the page's,
+// from a telephone to a wide screen: horizontal positions are percentages of the width,
+// vertical ones pixels. Names are above what they name, not beside it. Only labels of a
+// vertical axis are outside, in a margin that the page's style leaves. Colours are
+// classes (k1, k2, …) that the style of the page defines, for light and for dark.
 //
-// Equal data make equal bytes.
+// Equal data give equal bytes.
 //
 // # Stacks
 //
-// A stack says where some exposed idle time of GPUs lies. Its frames are, from the root, the
-// rank, the phase of the step, the cause, why the launching thread did not go on (of causes
-// on the host), the ranges around it, the outermost first, the call that it was in or the
-// kernel that ended the wait, and the functions that the thread was in, where those are
-// known. Weights are whole nanoseconds, and those of all stacks add
-// up to the idle time of the window. Waits in collectives, where they are known, are stacks of the
-// cause "waits in collectives", which go on with what the late rank was idle for.
+// A stack says where some exposed idle time of GPUs is. Its frames are, from the root:
+// the rank; the phase of the step; the cause; for causes on the host, why the launching
+// thread was stalled; the ranges around it, outermost first; the call that it was in or
+// the kernel that ended the wait; and the functions that the thread was in, if known.
+// Weights are whole nanoseconds; those of all stacks add up to the idle time of the
+// window. Known waits in collectives are stacks with the cause "waits in collectives",
+// followed by what the late rank was idle for.
 //
-// # Formats of stacks, by the extension of the file
+// # Formats of stacks, by file extension
 //
 //	.folded           collapsed stacks, a line each: a;b;c WEIGHT
-//	.pb.gz            pprof: sample types samples/count (of the CPU, or of places without) and gpu_idle/nanoseconds (the default),
-//	                  labels rank, device, phase, cause, why, evidence
+//	.pb.gz            pprof: sample types samples/count (CPU samples, or places without any)
+//	                  and gpu_idle/nanoseconds (the default), labels rank, device, phase,
+//	                  cause, why, evidence
 //	.speedscope.json  speedscope's file format, one sampled profile in nanoseconds
 //
-// Equal stacks make equal bytes: stacks of the same frames are one, in the order of their
-// frames, and no time of writing is stored. In names what would end a frame or a line is
-// replaced.
+// Equal stacks give equal bytes: stacks with the same frames are merged and sorted by
+// frames, and no time of writing is stored. In names, what would end a frame or a line
+// is replaced.
 package figure
 
 import (

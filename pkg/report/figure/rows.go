@@ -167,7 +167,7 @@ func (p *Bars) ends() (low, high float64) {
 
 // Bar is a row of Bars.
 type Bar struct {
-	Label string // hostile where it comes from a trace
+	Label string // hostile if it comes from a trace
 	// From is where the bar begins: 0, except in a waterfall, whose parts may be
 	// negative.
 	From  float64
