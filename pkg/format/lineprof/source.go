@@ -11,10 +11,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// AddSource fills in the source of functions that have none, as those of .lprof files,
-// from files below dir: of a function's path the longest tail that is there. It
-// returns the functions that it found no file for. One that changed since is none. Of a file only the lines between a
-// function's first and last are kept.
+// AddSource adds the source of functions that have none, such as those of .lprof files,
+// from files below dir: the longest existing tail of a function's path. Only the lines
+// between a function's first and last are kept. It returns the functions without a file.
+// Those whose file changed since the profile stay without source, with a warning.
 func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	byPath := map[string][]*Function{}
 	var order []string
@@ -47,8 +47,8 @@ func (p *Profile) AddSource(dir fs.FS) (missing []*Function, err error) {
 	return missing, nil
 }
 
-// dropMoved leaves the source of functions out that do not begin where they did: their file changed after
-// it ran, and what is told by its lines would be of others.
+// dropMoved removes the source of functions that do not begin on their recorded line:
+// the file changed after it ran, so its lines would describe other code.
 func (p *Profile) dropMoved() {
 	moved := 0
 	for _, f := range p.Functions {
@@ -64,13 +64,14 @@ func (p *Profile) dropMoved() {
 	}
 }
 
-// mayBegin reports whether a line may be a function's first: it has its name, or is a decorator.
+// mayBegin reports whether a line may be a function's first: it has its name, or is a
+// decorator.
 func (f *Function) mayBegin(source string) bool {
 	name := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
 	return strings.HasPrefix(name, "<") || strings.HasPrefix(strings.TrimSpace(source), "@") || strings.Contains(source, name)
 }
 
-// openTail opens the file that has the longest tail of a path.
+// openTail opens the file with the longest existing tail of a path.
 func openTail(dir fs.FS, name string) (fs.File, error) {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	for i := range parts {
@@ -88,8 +89,8 @@ func openTail(dir fs.FS, name string) (fs.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// addLines sets the source of the functions of one file. Lines that were not
-// recorded because they never ran are put between, room in number at most.
+// addLines sets the source of the functions of one file. It inserts lines that never
+// ran and so were not recorded, at most room.
 func addLines(file fs.File, fns []*Function, room *int) error {
 	at := map[int][]*Line{}
 	for _, f := range fns {
@@ -113,8 +114,8 @@ func addLines(file fs.File, fns []*Function, room *int) error {
 	}
 }
 
-// everyLine returns the lines with none left out between the first and the last, but
-// where gaps are too large.
+// everyLine returns the lines with missing ones inserted between the first and the
+// last, except in gaps that are too large.
 func (f *Function) everyLine(room *int) []Line {
 	next := f.Lines[0].Number
 	if f.Line > 0 && f.Line < next && next-f.Line < maxGap {
