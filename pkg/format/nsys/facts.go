@@ -188,10 +188,10 @@ func (r *report) findReplays(f *event.RankFacts, slot int32, of []*runs) (err er
 	return err
 }
 
-// unrecorded returns the spans from the end of a call that stops the profiler to the
-// next call that starts it, of the process in a slot, if none of its GPU rows starts in
-// between. A stop without a later start ends the recording and makes no span. A second
-// stop before the next start changes nothing.
+// unrecorded returns the spans in which nothing was recorded of the process in a slot: from
+// the end of a call that stops the profiler to the next call that starts it, if none of its
+// GPU rows starts in between. A stop without a later start ends the recording and makes no
+// span. A second stop before the next start changes nothing.
 func (r *report) unrecorded(slot int32, of []*runs) ([][2]int64, error) {
 	var spans [][2]int64
 	stopped, since := false, int64(0)

@@ -10,10 +10,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Samples of Python functions (nsys profile --python-sampling) are NVTX marks of a domain
-// of their own, each with a binary payload that an export has where it was asked for
-// (nsys export --include-blobs=true). NVIDIA documents no layout. What is read here is what
-// nsys 2025.3 writes, and its table NVTX_PAYLOAD_SCHEMA_ENTRIES agrees: little-endian,
+// Samples of Python functions (nsys profile --python-sampling) are NVTX marks of their own
+// domain. Each has a binary payload, which an export contains if asked for (nsys export
+// --include-blobs=true). NVIDIA documents no layout. What is read here is what nsys 2025.3
+// writes, in agreement with its table NVTX_PAYLOAD_SCHEMA_ENTRIES: little-endian,
 //
 //	[u64 × 4   domain, schema, size of what follows, 32]
 //	u64        number of the thread's state, not looked at
