@@ -1,5 +1,5 @@
-// Phase distinguishes prefill from decode: it adds the columns phase, ctx and
-// gen to a stream with steps.
+// A Tagger distinguishes prefill from decode: it adds the columns phase, ctx and gen to
+// a stream with steps.
 //
 // The name of a step row is the forward-step marker of the step, which contains the
 // numbers of its context and generation requests. (For allreduce steps it is the marker

@@ -1,7 +1,7 @@
-// Package step holds what other packages need to know of the steps of a run, the forward
-// iterations of each rank, which package isolate has found. A [Walker] goes through the rows
-// of a rank and says which step, or gap between steps, each stretch of time belongs to. A
-// [Tagger] says whether a step is prefill or decode.
+// Package step defines the steps of a run, the forward iterations of each rank, that
+// package isolate has found. A [Walker] walks through the rows of a rank and says which
+// step, or gap between steps, each time slice belongs to. A [Tagger] says whether a step
+// is prefill or decode.
 //
 // # Kinds of steps
 //

@@ -2,8 +2,8 @@ package step
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// Without returns the rows of a stream whose steps cannot be found, as those of a stream
-// that has none: its header says None for the method.
+// Without returns the rows of a stream whose steps cannot be found with null step
+// columns. Its header has the method None.
 func Without(src event.Source) event.Source {
 	w := &without{Relabelled: Relabel(src, src.Header(), &event.Isolation{Method: None})}
 	w.header.Stage = "isolate"
@@ -13,7 +13,7 @@ func Without(src event.Source) event.Source {
 
 type without struct {
 	*Relabelled
-	nulls, batch event.Batch // columns of steps; what was returned last
+	nulls, batch event.Batch // null step columns; the batch returned last
 }
 
 // Next returns the next batch, which is valid until the following call.
@@ -29,25 +29,26 @@ func (w *without) Next() (*event.Batch, error) {
 	return &w.batch, nil
 }
 
-// LeaveOut returns the rows of a stream without steps as those of one for the whole trace:
-// its header says so to the stages after it.
+// LeaveOut returns the rows of a stream without steps unchanged. Its header tells later
+// stages to analyse the whole trace.
 func LeaveOut(src event.Source) event.Source {
 	l := Relabel(src, src.Header(), &event.Isolation{Method: None, LeftOut: true})
 	l.header.Stage = "isolate"
 	return l
 }
 
-// Relabel returns rows after a header that says something else of how steps were isolated.
+// Relabel returns the rows of src with header h, in which isolation replaces how steps
+// were isolated.
 func Relabel(src event.Source, h *event.Header, isolation *event.Isolation) *Relabelled {
 	l := &Relabelled{src, *h}
 	l.header.Isolation = isolation
 	return l
 }
 
-// Relabelled is the same rows after another header.
+// Relabelled is a source with another header.
 type Relabelled struct {
 	event.Source
-	header event.Header
+	header event.Header // replaces that of Source
 }
 
 // Header returns the header of the stream.

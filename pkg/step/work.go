@@ -119,9 +119,9 @@ func LostReplays(calls, replays, launched, recorded int64) bool {
 }
 
 // worker counts the work of the open step.
-type worker struct { // after the latest end of the segment's steps so far
-	pending Work             // by call name: whether it loads code
-	loads   event.Memo[bool] // whether a call loads code
+type worker struct {
+	pending Work             // after the latest end of the segment's steps so far
+	loads   event.Memo[bool] // by call name: whether it loads code
 }
 
 // count adds rows i to j to a Work.

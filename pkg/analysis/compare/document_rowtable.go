@@ -47,9 +47,9 @@ func (c *Comparison) Table() *table.Table {
 type CountJSON struct {
 	Name         string    `json:"name"`          // as Row.Name, and so on
 	Baseline     *float64  `json:"baseline"`      // per step
-	Target       *float64  `json:"target"`        // Target - Baseline
-	Delta        *float64  `json:"delta"`         // Delta in percent of Baseline
-	DeltaPercent *float64  `json:"delta_percent"` // of the baseline
+	Target       *float64  `json:"target"`        // per step
+	Delta        *float64  `json:"delta"`         // Target - Baseline
+	DeltaPercent *float64  `json:"delta_percent"` // Delta in percent of Baseline
 	CI           *Interval `json:"ci"`            // of Delta
 	P            *float64  `json:"p_value"`       // as Row.P
 	Adjusted     *float64  `json:"p_adjusted"`    // as Row.Adjusted

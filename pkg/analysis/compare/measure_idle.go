@@ -95,8 +95,8 @@ func bySite(sites *idle.Sites, k idle.Key) string {
 	n := idleName{cause: sites.CauseName(k), site: sites.PathText(path)}
 	if call := sites.Name(k); call != "" || sites.Parent(path) >= 0 {
 		n.site = callIn(call, n.site)
-	} else { // it adds nothing to the cause
-		n.site = "" // it says no more than the cause
+	} else {
+		n.site = "" // it adds nothing to the cause
 	}
 	return n.String()
 }

@@ -75,10 +75,10 @@ type Diagnosis struct {
 }
 
 // found is what a recording contains.
-type found struct { // number of rows by kind
+type found struct {
 	*event.Header
-	kinds   []int64           // ns, over ranks, during which the profiler was paused
-	paused  int64             // ns in which the profiler recorded nothing of a rank
+	kinds   []int64           // number of rows by kind
+	paused  int64             // ns, over ranks, during which the profiler was paused
 	gil, gc int64             // numbers of ranges of the interpreter lock and of garbage collection
 	ranges  map[string]*tally // of ranks, by folded name
 	facts   event.RankFacts   // sums over ranks

@@ -39,8 +39,8 @@ func (f *found) addRange(b *event.Batch, i int) {
 	if !b.Rank.Valid.Get(i) {
 		return
 	}
-	if k, ok := b.Domain.Get(i); f.torch && ok && int(k) < len(f.Domains) && f.Domains[k] != "torch" { // an operator or a function is no step
-		return // an operator or a function, which is no step
+	if k, ok := b.Domain.Get(i); f.torch && ok && int(k) < len(f.Domains) && f.Domains[k] != "torch" {
+		return // an operator or a function is no step
 	}
 	name := marker.Fold(string(b.Name.Get(i)))
 	t := f.ranges[name]

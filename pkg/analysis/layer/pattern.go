@@ -47,12 +47,12 @@ type Pattern struct {
 }
 
 // Place is a kernel of the unit.
-type Place struct { // of all kernels there
-	Class int32   // the most frequent one
-	Name  int32   // number of different ones
-	Names int     // repetitions with a kernel there, over all steps
-	Seen  int     // mean time before it without a kernel, ns
-	Gap   float64 // mean time before it in which nothing ran, ns
+type Place struct {
+	Class int32   // of all kernels there
+	Name  int32   // the most frequent one
+	Names int     // number of different ones
+	Seen  int     // repetitions with a kernel there, over all steps
+	Gap   float64 // mean time before it without a kernel, ns
 	Time  float64 // mean duration, ns
 	gaps  int     // number of known gaps
 }

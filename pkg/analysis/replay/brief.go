@@ -8,8 +8,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// Brief is the table for a program that reads little: the changes that bring most, the largest
-// gain first. Changes that bring nothing are left out.
+// Brief returns the table for programs: the changes with a gain, the largest first, or
+// the only change. A run with a single step has none.
 func (r *Report) Brief() *report.Brief {
 	b := &report.Brief{Answer: r.title().String(), Conclusion: "nothing_helps"}
 	best := slices.Clone(r.Scenarios)

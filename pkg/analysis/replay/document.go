@@ -7,7 +7,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/report/figure"
 )
 
-// Document is the report for people.
+// Document returns the report as a document.
 func (r *Report) Document() *report.Document {
 	d, s := report.New(r.title())
 	s.Say("A step takes %s now, the mean of %s (all of the benchmark window). Gains are means over the same steps, as in gaps.", report.Micros(r.StepUs), report.Counted(r.Steps, "rank-step"))

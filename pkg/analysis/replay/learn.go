@@ -340,8 +340,8 @@ func (t *Trace) learnAll() (*known, *learner, error) {
 	at := *know // which waits bring tokens back depends on what they are for
 	at.age = slices.Clone(at.age)
 	for i, age := range at.age {
-		if age == 1 { // they never had to wait: something else waited before, and brought nothing back
-			at.age[i] = at.oldest[i] // they never had to wait: something else did, and brought nothing back
+		if age == 1 {
+			at.age[i] = at.oldest[i] // they never had to wait: something else waited before, and brought nothing back
 		}
 	}
 	again, _, err := t.learnFrom(&at)

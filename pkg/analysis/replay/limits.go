@@ -2,7 +2,8 @@ package replay
 
 import "math"
 
-// The constants of the model. Source of all but the last three: SPEC 12.
+// The constants of the model. Source, if none is named: SPEC 12, except for the last
+// three, which bound memory.
 const (
 	// jitter, 1 us: host and GPU times agree to within this, and work that is ready
 	// follows what it waits for within this.

@@ -35,7 +35,7 @@ func (t *Trace) Move(s Scenario, again event.Source) (event.Source, error) {
 type moves struct {
 	t     *Trace
 	open  []stretch
-	least [][]int64 // of each stretch: the least new start of each block and of those after it
+	least [][]int64 // of each stretch: the least new start in each block of moveBlock rows and all later ones
 	// parts are the spans of the GPUs' work, by process.
 	parts [][]part
 	// pauses are the new times at which the profiler stopped and restarted, by process
@@ -107,8 +107,8 @@ func (p *part) span() (from, to int64) {
 	return p.newFrom, p.newTo + p.to - p.last
 }
 
-// lookBack is how many rows may follow a row without an end before it is written without
-// one.
+// lookBack is how many rows may follow one whose new end is unknown before it is written
+// without an end.
 const lookBack = 1 << 16
 
 // moveBlock is the number of rows per entry of moves.least.

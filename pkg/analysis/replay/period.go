@@ -13,10 +13,10 @@ import (
 // chosen is a step that counts: its index among the steps of the trace, and the next
 // step of its segment, which ends its period. The last step of a segment ends with the
 // segment's last row.
-type chosen struct { // indexes of Trace.steps; next is -1 for the last of a segment
-	step, next int // first and last step of the segment
-	segment    [2]int
-	lost       int64 // not recorded, ns
+type chosen struct {
+	step, next int    // indexes of Trace.steps; next is -1 for the last of a segment
+	segment    [2]int // first and last step of the segment
+	lost       int64  // not recorded, ns
 	rank       int32
 	number     int // of the step, within its rank
 	phase      event.Phase

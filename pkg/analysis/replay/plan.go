@@ -170,8 +170,8 @@ func (p *plan) count(o *openRow, k int32) {
 	if c.what == noWait {
 		o.left = append(o.left, k)
 		if o.class != event.APISync || c.tokens != anyWait {
-			return // what else the call does remains
-		} // only the wait is left out, not what else the call does
+			return // only the wait is left out, not what else the call does
+		}
 	}
 	o.changes = append(o.changes, k)
 	th.depth[k]++

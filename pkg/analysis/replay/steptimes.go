@@ -11,11 +11,11 @@ import (
 
 // bounds finds when steps and windows begin and end: with the rows that bound them.
 type bounds struct {
-	*pass               // steps begin and end with forward-step ranges
-	byRange bool        // else: with units of this class, -1 for any
-	class   event.Class // else with units of this class, -1 for any
-	order   []int32     // index in order of the first step that has not started
-	next    int         // of order: the first that has not started
+	*pass
+	byRange bool        // steps begin and end with forward-step ranges
+	class   event.Class // else: with units of this class, -1 for any
+	order   []int32     // steps by start
+	next    int         // index in order of the first step that has not started
 	times   []stepTimes
 }
 

@@ -79,8 +79,8 @@ type launches struct {
 // gpu places units on their streams.
 type gpu struct {
 	*pass
-	streams  []stream // by code of the call's name, -1 if unknown
-	latency  []int64  // by code of the call's name, -1 where unknown
+	streams  []stream
+	latency  []int64 // ns, by code of the call's name, -1 if unknown
 	meetings meetings
 	free     []*unit
 	called   []int64 // scratch of sooner
@@ -309,8 +309,8 @@ func (g *gpu) onStream(st *stream, u *unit) {
 // reports whether it found one to follow.
 func (g *gpu) follow(u *unit, r *replay) bool {
 	best := r.latest
-	if best == nil || best.end > u.start+jitter { // Else the fast path: all of it has ended.
-		var own *unit // Else the fast path: all of the replay has ended.
+	if best == nil || best.end > u.start+jitter { // Else the fast path: all of the replay has ended.
+		var own *unit
 		best = nil
 		for _, o := range r.ring {
 			if o == nil {

@@ -67,8 +67,8 @@ var overheads = [...]string{
 	8: QueueFull,
 }
 
-// QueueFull is the overhead of a launch call that waits because the GPU's queue
-// is full: the GPU is late, not the host.
+// QueueFull is the overhead of a launch call that waits because the GPU's queue is full.
+// The GPU is late, not the host.
 const QueueFull = "Command Buffer Full"
 
 // ClassOverhead returns the class of a CUPTI overhead by the name that nsys or PyTorch's

@@ -8,10 +8,10 @@ import (
 )
 
 // symbol is a kernel's name in the forms used to find its class.
-type symbol struct { // last component of scope: the short name
-	base  string // with namespaces, without template arguments
-	scope string // with namespaces and template arguments, without the parameter list
-	head  string // with both, without the parameter list
+type symbol struct {
+	base  string // last component of scope: the short name
+	scope string // with namespaces, without template arguments
+	head  string // with namespaces and template arguments, without the parameter list
 }
 
 // ShortKernel returns a kernel's own name from its demangled one: without namespaces,

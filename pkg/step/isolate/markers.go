@@ -29,7 +29,7 @@ type markers struct {
 // add appends a range, which must not start before earlier ones. It returns the id of
 // its marker, and whether that is new.
 func (m *markers) add(start, end, number int64, text string) (id int64, fresh bool) {
-	if len(m.ranges) == maxQueued { // append moves the others when it needs room
+	if len(m.ranges) == maxQueued {
 		m.ranges = m.ranges[1:] // append moves the others when it needs room
 	}
 	id, first, fresh := m.ids, start, true
