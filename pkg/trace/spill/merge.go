@@ -29,8 +29,9 @@ type entry struct {
 	*cursor
 }
 
-// NewMerge merges runs, none of which may be empty. It keeps about fanIn runs open at a
-// time: if more overlap, it first merges them into fewer, longer runs.
+// NewMerge merges runs, none of which may be empty. It keeps at most fanIn runs open at a
+// time, or one of each tag if there are more tags. If more overlap, it first merges them
+// into fewer, longer runs.
 func NewMerge(s *Store, runs []*Run, fanIn int) (*Merge, error) {
 	fanIn = max(fanIn, 2)
 	for overlap(runs) > fanIn {
