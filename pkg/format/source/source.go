@@ -39,8 +39,8 @@ type Format struct {
 	Reports string
 	// Matches reports whether a file may be of this format.
 	Matches func(*File) bool
-	// Certain reports whether a file that matches can be nothing else, such as a
-	// document that a filter wrote. nil: it never can.
+	// Certain reports whether a file that matches is certainly of this format and not, say,
+	// a document that a filter wrote. nil: every match is certain.
 	Certain func(*File) bool
 	// Convert converts a file to another format with the same Reports, in a directory
 	// that it makes, and returns the new file's name. nil if no conversion is needed.
