@@ -13,6 +13,7 @@ type resolved struct {
 	parts  partCursor
 	index  int64 // of the last collective whose idle time was read
 	firsts []first
+	owned  int64       // own kernels until it left its last collective
 	since  []sinceLast // by group
 }
 
@@ -21,6 +22,9 @@ type sinceLast struct {
 	member bool
 	did    account
 	owned  int64 // own kernels until then
+
+	turns bool
+	last  []Part // of a group by turns: all that it did, in its order
 }
 
 func newResolver(m *Match) *resolver {
@@ -34,7 +38,7 @@ func newResolver(m *Match) *resolver {
 	}
 	for g := range m.Groups {
 		for _, k := range m.Groups[g].Lanes {
-			r.lanes[k].since[g].member = true
+			r.lanes[k].since[g].member, r.lanes[k].since[g].turns = true, m.Groups[g].turns
 		}
 	}
 	return r
@@ -45,9 +49,9 @@ func (r *resolved) read(index int64) {
 	for len(r.firsts) > 0 && r.firsts[0].n <= index { // what was before the segment explains nothing in it
 		r.parts.upTo(2*r.firsts[0].n-1, func(Part) {})
 		for g := range r.since {
-			r.since[g].did.clear()
-			r.since[g].owned = r.firsts[0].own
+			r.since[g].leave(r.firsts[0].own)
 		}
+		r.owned = r.firsts[0].own
 		r.firsts = r.firsts[1:]
 	}
 	r.parts.upTo(2*index, r.add)
@@ -59,7 +63,25 @@ func (r *resolved) add(p Part) {
 		if r.since[g].member {
 			r.since[g].did.add(p.Key, p.Ns)
 		}
+		if r.since[g].turns {
+			r.since[g].last = append(r.since[g].last, p)
+		}
 	}
+}
+
+// works adds own kernels, or a transfer, which are a cause for those only that it sends to.
+func (r *resolved) works(ns int64) {
+	for g := range r.since {
+		if r.since[g].turns && ns > 0 {
+			r.since[g].last = append(r.since[g].last, Part{Sender, ns})
+		}
+	}
+}
+
+// leave begins anew, where the lane leaves a collective of the group.
+func (s *sinceLast) leave(owned int64) {
+	s.did.clear()
+	s.owned, s.last = owned, s.last[:0]
 }
 
 // meeting finds the causes of the waits of a meeting.
@@ -67,23 +89,20 @@ func (r *resolver) meeting(ev *Meeting) {
 	for i := range ev.Members {
 		w := &ev.Members[i]
 		w.Parts = w.Parts[:0] // of the viewer before
-		r.lanes[w.Lane].read(w.index)
+		lane := &r.lanes[w.Lane]
+		lane.read(w.index)
+		lane.works(w.own - lane.owned)
 	}
 	r.causes(ev)
 	for i := range ev.Members {
 		w := &ev.Members[i]
 		lane := &r.lanes[w.Lane]
-		since := &lane.since[ev.Group]
-		since.did.clear()
-		since.owned = w.owned
-		for g := range lane.since {
-			if g == ev.Group || !lane.since[g].member {
-				continue
-			}
-			for _, p := range w.Parts {
-				lane.since[g].did.add(p.Key, p.Ns)
-			}
+		for _, p := range w.Parts {
+			lane.add(p)
 		}
+		lane.works(w.End - w.Start - w.Wait)
+		lane.since[ev.Group].leave(w.owned)
+		lane.owned = w.owned
 	}
 }
 
@@ -91,7 +110,7 @@ func (r *resolver) meeting(ev *Meeting) {
 func (r *resolver) causes(ev *Meeting) {
 	own := func(w *Member) int64 { return max(0, w.own-r.lanes[w.Lane].since[ev.Group].owned) }
 	late := &ev.Members[ev.Late]
-	did, ownLate := &r.lanes[late.Lane].since[ev.Group].did, own(late)
+	since, ownLate := &r.lanes[late.Lane].since[ev.Group], own(late)
 	for i := range ev.Members {
 		w := &ev.Members[i]
 		switch {
@@ -100,11 +119,32 @@ func (r *resolver) causes(ev *Meeting) {
 			w.Parts = append(w.Parts, Part{Unknown, w.Wait})
 		default:
 			imbalance := min(w.Wait, max(0, ownLate-own(w)))
-			if w.Parts = did.split(w.Parts, w.Wait-imbalance); imbalance > 0 {
+			if since.turns {
+				w.Parts = lately(w.Parts, since.last, w.Wait-imbalance, imbalance)
+			} else {
+				w.Parts = since.did.split(w.Parts, w.Wait-imbalance)
+			}
+			if imbalance > 0 {
 				w.Parts = addPart(w.Parts, Part{Imbalance, imbalance})
 			}
 		}
 	}
+}
+
+// lately adds what a lane did in the last ns before it came, but for the skip last ones of them.
+func lately(parts, did []Part, ns, skip int64) []Part {
+	for i := len(did) - 1; i >= 0 && ns > 0; i-- {
+		p := did[i]
+		p.Ns -= min(p.Ns, skip)
+		skip -= did[i].Ns - p.Ns
+		if p.Ns = min(p.Ns, ns); p.Ns > 0 {
+			parts, ns = addPart(parts, p), ns-p.Ns
+		}
+	}
+	if ns > 0 {
+		parts = addPart(parts, Part{Unknown, ns})
+	}
+	return parts
 }
 
 // addPart adds a part to those of a wait, in the order of their keys.

@@ -302,7 +302,7 @@ func (m *Match) nearClock(k int, of []samples) (c Clock, slack int64, ok bool) {
 				slices.Sort(ends[i])
 			}
 			var d []int64
-			eachNear(ends[0], ends[1], spacing(ends[0])/4, func(by int64) { d = append(d, by) })
+			eachNear(ends[0], ends[1], spacing(ends[0])/4, func(i, j int) { d = append(d, ends[1][j]-ends[0][i]) })
 			if len(d) >= minTogether && 100*len(d) >= togetherShare*min(len(ends[0]), len(ends[1])) {
 				c.Offset = median(d)
 				if slack = slackShare * deviation(d); slack <= apartMost {

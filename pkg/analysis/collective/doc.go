@@ -8,7 +8,9 @@
 // lanes run collectives together. For each kernel name, the lanes whose kernels of that
 // name end together are a group ([Group]), and names with the same lanes share one group.
 // A name with too few collectives to tell, or whose ends differ, joins a group of lanes
-// if its kernels overlap on them: all of them where they are few.
+// if its kernels overlap on them: all of them where they are few. A stage of a pipeline runs
+// kernels of one name with the stage before it and with the next one by turns. Such kernels
+// are divided into groups of their own, by which lanes end each one together.
 //
 // The members of a communicator run its collectives in the same order, so within a group
 // the next collective of a name on one lane belongs to the next one on the others. They
@@ -56,6 +58,13 @@
 // other groups by their keys, in that interval; the largest remainders are rounded up. If
 // there is neither, the rest is [Unknown]. The parts add up to the wait, in ns. Keys are
 // the caller's; this package does not interpret them.
+//
+// That holds for lanes that work at the same time. Lanes that meet by turns work one after
+// the other: what a stage receives does not exist before the stage that sends it has
+// worked. So after Imbalance the wait goes by what the late lane does in the last ns before
+// it comes: idle time and waits by key, in a gap before its work, and [Sender] for its work
+// and transfers. The time that a first stage waits for the last one's tokens is no cause
+// of waits that it makes no longer.
 //
 // # Memory
 //

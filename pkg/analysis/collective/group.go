@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,6 +36,8 @@ type Group struct {
 	Size int
 	// Matched is how many collectives were matched, Unmatched how many kernels had no match.
 	Matched, Unmatched int64
+
+	turns bool // its lanes run collectives of the same name with others by turns
 }
 
 // Partial reports whether GPUs of the group are known to be missing from the recording: then who is
@@ -48,7 +51,7 @@ func (m *Match) size() {
 	for k, of := range m.groupOf {
 		ranks[m.Lanes[k].Rank] = true
 		for name, g := range of {
-			if m.Lanes[k].Size != nil {
+			if m.Lanes[k].Size != nil && !m.Groups[g].turns {
 				m.Groups[g].Size = max(m.Groups[g].Size, m.Lanes[k].Size(name))
 			}
 		}
@@ -117,14 +120,15 @@ func (m *Match) group(of []samples) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	m.names = slices.Max(append(names, 0)) + 1
 	byLanes := map[string]int{}
-	add := func(name int32, lanes []int) {
-		key := fmt.Sprint(lanes)
+	add := func(name int32, lanes []int, turns bool) {
+		key := fmt.Sprint(turns, lanes)
 		g, known := byLanes[key]
 		if !known {
 			g = len(m.Groups)
 			byLanes[key] = g
-			m.Groups = append(m.Groups, Group{Lanes: lanes})
+			m.Groups = append(m.Groups, Group{Lanes: lanes, turns: turns})
 		}
 		for _, k := range lanes {
 			m.groupOf[k][name] = g
@@ -132,24 +136,114 @@ func (m *Match) group(of []samples) {
 	}
 	left := make([][]int, len(names)) // by name: lanes alone
 	for i, name := range names {
-		all := m.lanesWith(name, of)
-		for _, lanes := range m.partition(all, func(a, b int) bool { return m.together(a, of[a][name], b, of[b][name]) }) {
+		all, turns := m.lanesWith(name, of), false
+		groups := partition(all, func(a, b int) bool {
+			x, y := m.ends(a, of[a][name]), m.ends(b, of[b][name])
+			same, others := m.together(a, x, b, y, apart(x, max(m.slack[a], m.slack[b])))
+			turns = turns || same && others
+			return same
+		})
+		if turns && m.byTurns(name, all, add) {
+			continue
+		}
+		for _, lanes := range groups {
 			if len(lanes) == 1 {
 				left[i] = append(left[i], lanes[0])
 			} else {
-				add(name, lanes)
+				add(name, lanes, false)
 			}
 		}
 	}
 	shared := len(m.Groups)
 	for i, name := range names {
-		for _, lanes := range m.partition(left[i], func(a, b int) bool {
+		for _, lanes := range partition(left[i], func(a, b int) bool {
 			return slices.ContainsFunc(m.Groups[:shared], func(g Group) bool { return slices.Contains(g.Lanes, a) && slices.Contains(g.Lanes, b) }) &&
 				m.overlapping(a, of[a][name], b, of[b][name])
 		}) {
-			add(name, lanes)
+			add(name, lanes, false)
 		}
 	}
+}
+
+// byTurns finds the groups of a name whose kernels a lane runs with other lanes by turns, as a stage of a pipeline
+// receives from the one before it and sends to the next one: those that end together with none of another group. It
+// returns false where most are of none.
+func (m *Match) byTurns(name int32, lanes []int, add func(name int32, lanes []int, turns bool)) bool {
+	left, total, tolerance := map[int][]point{}, 0, int64(apartMost) // those of no group yet, with their numbers in place of steps
+	for _, k := range lanes {
+		for c := newCursor(k, &m.Lanes[k], Clock{}); c.next(); {
+			if e := &c.entry; e.Name == name {
+				left[k] = append(left[k], point{int32(len(left[k])), e.Start, e.End})
+			}
+		}
+		slices.SortStableFunc(left[k], func(p, q point) int { return cmp.Compare(p.end, q.end) })
+		m.turns[k][name] = make([]int32, len(left[k]))
+		total, tolerance = total+len(left[k]), min(tolerance, apart(m.ends(k, left[k]), m.slack[k]))
+	}
+	var groups [][]int
+	taken := 0
+	for again, open := true, slices.Clone(lanes); again && len(groups) < 2*len(lanes); { // no stage has more neighbours
+		open = slices.DeleteFunc(open, func(k int) bool { return len(left[k]) < minTogether })
+		slices.SortStableFunc(open, func(a, b int) int { return len(left[a]) - len(left[b]) }) // the ends of a chain first
+		all := partition(open, func(a, b int) bool {
+			same, _ := m.together(a, m.ends(a, left[a]), b, m.ends(b, left[b]), tolerance)
+			return same
+		})
+		again = slices.ContainsFunc(all, func(g []int) bool {
+			n := m.claim(name, g, left, tolerance, m.names+int32(len(groups)))
+			if taken += n; n > 0 {
+				groups = append(groups, slices.Sorted(slices.Values(g)))
+			}
+			return n > 0
+		})
+	}
+	if 100*taken < togetherShare*total {
+		for _, k := range lanes {
+			delete(m.turns[k], name)
+		}
+		return false
+	}
+	for _, k := range lanes {
+		for _, p := range left[k] {
+			m.turns[k][name][p.step] = m.names + int32(len(groups))
+		}
+		if len(left[k]) > 0 {
+			groups = append(groups, []int{k})
+		}
+	}
+	for _, g := range groups {
+		add(m.names, g, true)
+		m.names++
+	}
+	return true
+}
+
+// claim takes those kernels that end together on all lanes of a group from those that are left, and returns how many they
+// are: none where they are too few.
+func (m *Match) claim(name int32, lanes []int, left map[int][]point, tolerance int64, number int32) int {
+	x := m.ends(lanes[0], left[lanes[0]])
+	met, n := make([][]int, len(x)), 0
+	for _, k := range lanes[1:] {
+		eachNear(x, m.ends(k, left[k]), tolerance, func(i, j int) { met[i] = append(met[i], j) })
+	}
+	for i := range met {
+		if len(met[i]) == len(lanes)-1 {
+			n, met[i] = n+1, append([]int{i}, met[i]...)
+		}
+	}
+	if n < minTogether || len(lanes) < 2 {
+		return 0
+	}
+	for _, of := range met {
+		for l := 0; len(of) == len(lanes) && l < len(of); l++ {
+			p := &left[lanes[l]][of[l]]
+			m.turns[lanes[l]][name][p.step], p.step = number, -1
+		}
+	}
+	for _, k := range lanes {
+		left[k] = slices.DeleteFunc(left[k], func(p point) bool { return p.step < 0 })
+	}
+	return n * len(lanes)
 }
 
 // lanesWith returns the lanes with collectives of a name.
@@ -162,10 +256,10 @@ func (m *Match) lanesWith(name int32, of []samples) (lanes []int) {
 	return lanes
 }
 
-// partition divides lanes into those of one run of which same holds with the first one.
-func (m *Match) partition(lanes []int, same func(a, b int) bool) (groups [][]int) {
+// partition divides lanes into those of which same holds with the first one.
+func partition(lanes []int, same func(a, b int) bool) (groups [][]int) {
 	for _, k := range lanes {
-		i := slices.IndexFunc(groups, func(g []int) bool { return m.run[g[0]] == m.run[k] && same(g[0], k) })
+		i := slices.IndexFunc(groups, func(g []int) bool { return same(g[0], k) })
 		if i < 0 {
 			i = len(groups)
 			groups = append(groups, nil)
@@ -195,38 +289,50 @@ func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	return matched >= min(minTogether, n) && 100*matched >= togetherShare*n
 }
 
-// together reports whether two lanes end their collectives of a name together.
-func (m *Match) together(a int, as []point, b int, bs []point) bool {
-	ends := func(k int, points []point) []int64 {
-		all := make([]int64, len(points))
-		for i, p := range points {
-			all[i] = m.clocks[k].Correct(p.start) + p.end - p.start
-		}
-		slices.Sort(all)
-		return all
-	}
-	x, y := ends(a, as), ends(b, bs)
-	tolerance := min(apartMost, spacing(x)/apartShare)
-	if slack := max(m.slack[a], m.slack[b]); slack > 0 {
-		tolerance = max(tolerance, min(tolerance+slack, spacing(x)/4))
+// together reports whether two lanes of one run end their collectives of a name together, and others whether one of
+// them has more of the name in that time.
+func (m *Match) together(a int, x []int64, b int, y []int64, tolerance int64) (same, others bool) {
+	if m.run[a] != m.run[b] {
+		return false, false
 	}
 	from, to := max(x[0], y[0])-tolerance, min(x[len(x)-1], y[len(y)-1])+tolerance
 	x, y = within(x, from, to), within(y, from, to)
 	matched := 0
-	eachNear(x, y, tolerance, func(int64) { matched++ })
-	return matched >= minTogether && 100*matched >= togetherShare*min(len(x), len(y))
+	eachNear(x, y, tolerance, func(int, int) { matched++ })
+	return matched >= minTogether && 100*matched >= togetherShare*min(len(x), len(y)), 100*matched < togetherShare*max(len(x), len(y))
 }
 
-// eachNear calls f with the distances between ends that are near one another.
-func eachNear(x, y []int64, tolerance int64, f func(int64)) {
+// ends returns when collectives of a lane end, in order.
+func (m *Match) ends(k int, points []point) []int64 {
+	all := make([]int64, len(points))
+	for i, p := range points {
+		all[i] = m.clocks[k].Correct(p.start) + p.end - p.start
+	}
+	slices.Sort(all)
+	return all
+}
+
+// apart is how far apart others end at most that end together with a lane's, where clocks have a slack.
+func apart(ends []int64, slack int64) int64 {
+	tolerance := min(apartMost, spacing(ends)/apartShare)
+	if slack > 0 {
+		tolerance = max(tolerance, min(tolerance+slack, spacing(ends)/4))
+	}
+	return tolerance
+}
+
+// eachNear calls f with the numbers of ends that are near one another.
+func eachNear(x, y []int64, tolerance int64, f func(i, j int)) {
 	for i, j := 0, 0; i < len(x) && j < len(y); {
 		switch d := y[j] - x[i]; {
 		case d > tolerance:
 			i++
-		case d < -tolerance:
+		case d < -tolerance, j+1 < len(y) && max(y[j+1]-x[i], x[i]-y[j+1]) < max(d, -d):
 			j++
+		case i+1 < len(x) && max(y[j]-x[i+1], x[i+1]-y[j]) < max(d, -d):
+			i++
 		default:
-			f(d)
+			f(i, j)
 			i++
 			j++
 		}

@@ -15,17 +15,19 @@ type Key int32
 const (
 	Imbalance Key = -1 // the late rank's own kernels took longer
 	Unknown   Key = -2 // not recorded
+	Sender    Key = -3 // the GPU that sends works on what this one receives
 )
 
 // What Imbalance and Unknown are called in reports.
 const (
 	ImbalanceName = "imbalance" // of Imbalance
 	UnknownName   = "unknown"   // of Unknown
+	SenderName    = "sender"    // of Sender
 )
 
 // Part is a part of a wait, or of the idle time before a collective.
 type Part struct {
-	Key Key   // a cause of the log, Imbalance or Unknown
+	Key Key   // a cause of the log, or one of those above
 	Ns  int64 // more than 0
 }
 
@@ -192,7 +194,7 @@ func (l *Log) Seal() {
 
 // account is time by key.
 type account struct {
-	ns      []int64 // by key less Unknown
+	ns      []int64 // by key less Sender
 	touched []Key   // those that are not 0
 	sum     int64
 }
@@ -201,7 +203,7 @@ func (a *account) add(key Key, ns int64) {
 	if ns == 0 {
 		return
 	}
-	k := int(key - Unknown)
+	k := int(key - Sender)
 	if k >= len(a.ns) {
 		a.ns = append(a.ns, make([]int64, k+1-len(a.ns))...)
 	}
@@ -215,8 +217,8 @@ func (a *account) add(key Key, ns int64) {
 // drain calls f with all parts, in no particular order, and clears the account.
 func (a *account) drain(f func(Part)) {
 	for _, key := range a.touched {
-		f(Part{key, a.ns[key-Unknown]})
-		a.ns[key-Unknown] = 0
+		f(Part{key, a.ns[key-Sender]})
+		a.ns[key-Sender] = 0
 	}
 	a.touched, a.sum = a.touched[:0], 0
 }
@@ -241,7 +243,7 @@ func (a *account) split(parts []Part, ns int64) []Part {
 	var buf [16]remainder
 	rest, left := buf[:0], ns
 	for _, key := range a.touched {
-		whole, r := mulDiv(ns, a.ns[key-Unknown], a.sum)
+		whole, r := mulDiv(ns, a.ns[key-Sender], a.sum)
 		rest = append(rest, remainder{len(parts), r})
 		parts = append(parts, Part{key, whole})
 		left -= whole

@@ -22,6 +22,9 @@ type Match struct {
 	groupOf []map[int32]int // by lane and name
 	reduce  map[int32]bool  // names of all-reduces
 	place   []map[place]int64
+
+	names int32               // the next number of a name, or of a group as if it were one
+	turns []map[int32][]int32 // by lane and name: the number of the group of each, where they differ
 }
 
 // place is a place of a step: the n-th collective of a name among steps of one kind and size.
@@ -41,11 +44,11 @@ func New(lanes []Lane) *Match {
 	n := len(lanes)
 	m := &Match{
 		Lanes: lanes, clocks: make([]Clock, n), slack: make([]int64, n), run: make([]int, n),
-		groupOf: make([]map[int32]int, n), reduce: map[int32]bool{}, place: make([]map[place]int64, n),
+		groupOf: make([]map[int32]int, n), reduce: map[int32]bool{}, place: make([]map[place]int64, n), turns: make([]map[int32][]int32, n),
 	}
 	of, counts := make([]samples, n), make([]map[int32]int64, n)
 	for k := range lanes {
-		m.groupOf[k] = map[int32]int{}
+		m.groupOf[k], m.turns[k] = map[int32]int{}, map[int32][]int32{}
 		of[k], counts[k] = m.sample(k, maxSample)
 	}
 	m.align(of)
@@ -188,7 +191,8 @@ type matcher struct {
 	slack   int64 // the largest one
 	events  ordered[*Meeting]
 	free    []*Meeting
-	places  []*places // by lane
+	places  []*places           // by lane
+	turns   []map[int32][]int32 // those of Match that are left
 	viewers []viewer
 }
 
@@ -226,7 +230,7 @@ func (m *Match) Show(to ...Viewer) {
 	}
 	for k := range m.Lanes {
 		x.slack = max(x.slack, m.slack[k])
-		x.places = append(x.places, newPlaces(&m.Lanes[k]))
+		x.places, x.turns = append(x.places, newPlaces(&m.Lanes[k])), append(x.turns, maps.Clone(m.turns[k]))
 		if c := newCursor(k, &m.Lanes[k], m.clocks[k]); c.next() {
 			x.heads.all = append(x.heads.all, c)
 		}
@@ -284,7 +288,11 @@ func (x *matcher) expire(q *queue, t int64) {
 
 // add observes a collective, which starts no earlier than those before.
 func (x *matcher) add(e *entry) {
-	at := x.slotOf(e)
+	name := e.Name
+	if turns := x.turns[e.lane]; len(turns) > 0 && len(turns[name]) > 0 {
+		name, turns[name] = turns[name][0], turns[name][1:]
+	}
+	at := x.slotOf(e.lane, name)
 	if at.queue == nil {
 		x.estimate(at.group, e)
 		return
@@ -297,12 +305,12 @@ func (x *matcher) add(e *entry) {
 	}
 }
 
-// slotOf returns the place of a collective's lane, which may be a new one.
-func (x *matcher) slotOf(e *entry) *slot {
-	if int(e.Name) >= len(x.slots[e.lane]) || !x.slots[e.lane][e.Name].known {
-		x.open(x.groupOf[e.lane][e.Name], e.Name)
+// slotOf returns the place of a lane for its collectives of a name, which may be a new one.
+func (x *matcher) slotOf(lane int, name int32) *slot {
+	if int(name) >= len(x.slots[lane]) || !x.slots[lane][name].known {
+		x.open(x.groupOf[lane][name], name)
 	}
-	return &x.slots[e.lane][e.Name]
+	return &x.slots[lane][name]
 }
 
 // open has the lanes of a group have a place for their collectives of a name.

@@ -93,8 +93,7 @@ func (m *Match) Doubts() []string {
 	return slices.DeleteFunc([]string{c.Doubt(), c.NoMatch()}, func(text string) bool { return text == "" })
 }
 
-// NoMatch says how long kernels take that have no match, "" where that is not worth saying. A GPU in the middle
-// of a pipeline is in one group with one of its neighbours alone.
+// NoMatch says how long kernels take that have no match, "" where that is not worth saying.
 func (c *Coverage) NoMatch() string {
 	if c.Estimated || c.UnmatchedShare < worthSaying {
 		return ""

@@ -74,6 +74,27 @@ func TestSlowGPU(t *testing.T) {
 	}
 }
 
+// Stages of a pipeline wait for one another's work, and the first one's host for the last one's tokens: neither is
+// a cause, but what makes stages take longer is.
+func TestPipeline(t *testing.T) {
+	for want, change := range map[string]func(c *sim.Config){
+		compare.GPU:           func(c *sim.Config) { c.Faults = []sim.Fault{{Kind: sim.FaultSlowGPU, Rank: -1, Factor: 1.6}} },
+		compare.HostInStep:    func(c *sim.Config) { c.SlowRank, c.Slow = 1, 2500 },
+		compare.HostInterStep: func(c *sim.Config) { c.GCEvery, c.GC = 2, 5000 },
+	} {
+		before := sim.Default()
+		before.Seed, before.Steps, before.ContextEvery, before.Layers, before.KernelScale = 11, 60, 0, 24, 4
+		before.Markers, before.Host, before.SlowOp = sim.VLLM, sim.HostOps(sim.VLLM), "gpu_model_runner: preprocess"
+		before.Ranks, before.Engine.Pipeline, before.Engine.Ahead, before.Engine.NoWait = 4, 4, 1, true
+		after := before
+		after.Seed = 12
+		change(&after)
+		if c := difference(t, before, after); c.Conclusion != want {
+			t.Errorf("%s, want %s: %q", c.Conclusion, want, c.Explanation)
+		}
+	}
+}
+
 // TestCopies has GPUs copy more between the kernels of a host that is far ahead: no host causes that,
 // and what kernels wait for is named.
 func TestCopies(t *testing.T) {

@@ -20,7 +20,8 @@ type finding struct {
 	changed bool    // it changed beyond the noise and by more than sameShare
 	sign    float64 // of the change
 	// Changes in the direction of sign, us. host is idle time and waits with a host
-	// cause, work is GPU work, uneven is waits for a rank with more of it. other is idle
+	// cause, work is GPU work and waits for a sender's, uneven is waits for a rank with more
+	// of it. other is idle
 	// time and waits without a host cause.
 	host, work, uneven, other float64
 	balance                   stat.Difference // of host less work and uneven, in that direction; unknown if nothing changed
@@ -70,8 +71,8 @@ func (c *reader) find() {
 	c.Direction = new(f.wall.direction())
 	f.changed = f.wall.Significant && *c.Direction != Same
 	f.sign = math.Copysign(1, f.wall.delta())
-	f.host, f.work, f.uneven = f.sign*c.delta(hostHeld), f.sign*c.delta(workTime), f.sign*c.delta(imbalanceTime)
-	f.other = f.sign*(c.delta(idleTime)+c.delta(waitTime)) - f.host - f.uneven
+	f.host, f.work, f.uneven = f.sign*c.delta(hostHeld), f.sign*(c.delta(workTime)+c.delta(senderTime)), f.sign*c.delta(imbalanceTime)
+	f.other = f.sign*(c.delta(idleTime)+c.delta(busyTime)) - f.host - f.work - f.uneven
 	f.balance = stat.Unknown(0)
 	switch {
 	case c.apart():
@@ -263,7 +264,7 @@ func isCollective(class string) bool {
 func isHost(cause string) bool { return !slices.Contains(notHost, cause) }
 
 // notHost are the causes that are not the host's responsibility.
-var notHost = []string{"graph", queued, "tail", "imbalance", "unknown"}
+var notHost = []string{"graph", queued, "tail", imbalance, waitsUnknown, sender}
 
 // ownWork reports whether an operation takes longer by its own work. Less than half of
 // the growth of its exposed time may be waiting for the interpreter lock or garbage

@@ -16,7 +16,7 @@ var causeText = map[string]string{
 	"alloc": "allocating and freeing memory", "api": "other CUDA calls",
 	waitsForGIL: "waiting for the interpreter lock (GIL)", collects: "garbage collection (GC)",
 	"graph": "gaps within graph replays", queued: "launched work that has not begun",
-	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", "untraced": "host time outside of all ranges and calls",
+	"tail": "nothing more to run", imbalance: "waiting for a rank whose GPU works longer", waitsUnknown: "waiting for a rank that shows no cause", sender: "waiting for a GPU that works on what this one receives", "untraced": "host time outside of all ranges and calls",
 }
 
 // causeTitle describes a cause of package idle.

@@ -89,7 +89,8 @@
 // changed by more than 1 %, the time of its GPUs is divided into work, idle time, and waits in
 // collectives (package collective), which together with work make busy time. The sides are compared
 // by the interval of their difference. The host's side is idle time and waits with a host cause;
-// the GPUs' side is work and waits for a rank with more of it. The conclusion is
+// the GPUs' side is work, waits for a rank with more of it, and waits for what the stage before in a
+// pipeline works on. The conclusion is
 //
 //   - host overhead if the host's side changed more: between steps if the idle time between them
 //     changed more than the idle time and the waits within them, else inside steps;

@@ -76,7 +76,9 @@ const (
 	hostHeld      = "host_bound" // idle time and waits with a host cause
 	imbalanceTime = "imbalance"  // waits for a rank with more GPU work
 
-	balanceOf = "balance" // hostHeld less work and imbalance; has no row
+	senderTime = "sender" // waits for what a sender works on; has no row
+
+	balanceOf = "balance" // hostHeld less work, imbalance and waits for senders; has no row
 
 	eagerKernels  = "eager_kernels"
 	graphKernels  = "graph_kernels"
@@ -128,14 +130,15 @@ func (s *side) measureParts(causes, waits map[string][]key) {
 	otherIdle := total(causes, func(cause string) bool { return !isHost(cause) })
 	wait := total(waits, func(string) bool { return true })
 	hostWait, uneven := total(waits, isHost), total(waits, func(cause string) bool { return cause == imbalance })
+	sent := total(waits, func(cause string) bool { return cause == sender })
 	idle, held, work, balance := s.samples.each(idleOf), t.total, s.samples.each(busyOf), t.self
 	for p := range idle {
 		idle[p] -= otherIdle[p]
 		work[p] -= wait[p]
 		held[p] = idle[p] + hostWait[p]
-		balance[p] = held[p] - work[p] - uneven[p]
+		balance[p] = held[p] - work[p] - uneven[p] - sent[p]
 	}
-	for name, x := range map[string][]float64{hostIdle: idle, hostHeld: held, workTime: work, waitTime: wait, imbalanceTime: uneven, balanceOf: balance} {
+	for name, x := range map[string][]float64{hostIdle: idle, hostHeld: held, workTime: work, waitTime: wait, imbalanceTime: uneven, senderTime: sent, balanceOf: balance} {
 		s.figures[name] = s.samples.estimate(x, us)
 	}
 	s.balance = s.samples.spread(balance)

@@ -59,5 +59,6 @@ func newNames() (all [numSections]*idle.Names) {
 	}
 	all[waitTimes].ID([]byte(imbalance))
 	all[waitTimes].ID([]byte(waitsUnknown))
+	all[waitTimes].ID([]byte(sender))
 	return all
 }

@@ -12,6 +12,7 @@ import (
 const (
 	imbalance    = collective.ImbalanceName // the late rank's own kernels took longer
 	waitsUnknown = collective.UnknownName   // the late rank was not recorded, or shows no cause
+	sender       = collective.SenderName    // the rank that sends works on what is received
 )
 
 // observeCollective observes a GPU activity for the waits in collectives. d is the state
@@ -69,7 +70,7 @@ func (r *rank) addWait(w *collective.Member) {
 	t := w.At
 	for _, p := range w.Parts {
 		id := int32(p.Key)
-		if id < 0 { // Imbalance and Unknown, which have the first ids
+		if id < 0 { // Imbalance, Unknown and Sender, which have the first ids
 			id = ^id
 		}
 		row := r.sections[waitTimes].at(id)

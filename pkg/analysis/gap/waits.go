@@ -21,8 +21,8 @@ type Waits struct {
 	// Estimated is set if some GPUs that take part in the collectives were not recorded.
 	Estimated bool `json:"estimated"`
 	// Causes divide TotalUs by what the late rank was idle for, the largest first: a cause of
-	// idle time, collective.ImbalanceName if its own kernels took longer, or
-	// collective.UnknownName.
+	// idle time, collective.ImbalanceName if its own kernels took longer,
+	// collective.SenderName if it works on what this one receives, or collective.UnknownName.
 	Causes []Part `json:"causes"`
 }
 
@@ -164,6 +164,8 @@ func (c *texts) waitCause(k collective.Key) string {
 		return collective.ImbalanceName
 	case collective.Unknown:
 		return collective.UnknownName
+	case collective.Sender:
+		return collective.SenderName
 	}
 	return c.sites.CauseName(idle.Key(k))
 }

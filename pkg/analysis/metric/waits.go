@@ -60,7 +60,7 @@ func (r *rank) creditWait(w *collective.Member) {
 		switch p.Key {
 		case hostKey:
 			host.To = host.From + p.Ns
-		case collective.Imbalance, collective.Unknown:
+		case collective.Imbalance, collective.Unknown, collective.Sender:
 			host.From += p.Ns
 			host.To += p.Ns
 		}

@@ -58,7 +58,9 @@ func (c *Collector) addWait(s *Step, device int32, w *collective.Member, late st
 		g := Gap{Cause: "unknown"}
 		switch p.Key {
 		case collective.Imbalance:
-			g.Cause = "imbalance"
+			g.Cause = collective.ImbalanceName
+		case collective.Sender:
+			g.Cause = collective.SenderName
 		case collective.Unknown:
 		default:
 			g = c.label(idle.Key(p.Key))
