@@ -25,8 +25,8 @@ func (h *Hotspot) advise(e *Engine, st *steps) {
 	}
 }
 
-// remedies returns the entries for a hotspot: those for its sub-kind first, then by
-// risk, safest first, then by savings.
+// remedies returns the entries for a hotspot, at most maxOptions: those for its sub-kind
+// first, then by risk, safest first, then by savings.
 func remedies(h *Hotspot) []Remedy {
 	var all []Remedy
 	for _, m := range Knowledge().Remedies {

@@ -60,11 +60,13 @@ func (r *Report) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// findSteps returns the number of forward steps profiled, and where it is from: the
-// option, the entries of a function known to run once per step, or those of the most
-// regular outermost function. If the longest function runs only once or twice, its loop
-// runs once per step: one or two entries may be a warm-up and a loop. number is 0 if
-// unknown; then nothing is given per step.
+// findSteps returns the number of forward steps profiled, and where it is from. It tries
+// the option, the entries of a function that the engine runs once per step, and then the
+// outermost functions. If the longest of these was entered once or twice, the iterations
+// of its main loop count; otherwise the entries of the most regular one.
+//
+// One or two of these are not taken for steps: they may be a warm-up and a loop. number
+// is 0 if unknown; then nothing is given per step.
 func findSteps(g *graph, o Options) (number int64, from string) {
 	if o.Steps > 0 {
 		return o.Steps, "option"
@@ -88,10 +90,10 @@ func findSteps(g *graph, o Options) (number int64, from string) {
 	return 0, ""
 }
 
-// regular returns the outermost function that was entered as often as most functions
-// were, nil if there is none. If several qualify, it prefers the one whose entries
-// divide those of the others (what runs per layer runs many times per step), then the
-// longest. A function named after a layer or a request counts only if no other does.
+// regular returns the outermost function whose number of entries is the most common, nil
+// if there is none. Among equally common numbers it prefers one that divides the others:
+// what runs per layer runs many times per step. Next it prefers the longest function. A
+// function named after a layer or a request counts only if no other does.
 func (g *graph) regular() *function {
 	alike := map[int64]int{}
 	for _, f := range g.fns {
@@ -134,9 +136,9 @@ func (b *code) mainLoop() int64 {
 	return best
 }
 
-// addProfiles describes the inputs. The total of a profile is that of the functions
-// that no profiled function calls, so that nothing counts twice. A function missing
-// from a profile has nil in per, not 0.
+// addProfiles describes the inputs. The total of a profile is the time that no line of
+// another profiled function explains, so nothing counts twice. A function missing from a
+// profile has nil in per, not 0.
 func (r *Report) addProfiles(profiles []*lineprof.Profile, g *graph) {
 	for at, p := range profiles {
 		info := Profile{Name: p.Name, Format: string(p.Format)}
@@ -290,9 +292,9 @@ func (r *Report) addWhole(f *function, st *steps) {
 	r.Hotspots = append(r.Hotspots, h)
 }
 
-// byName classifies a function by its module and name, as a call with that name would
-// be. A name does not show what a function spends its time on, so the confidence is
-// low, and only waits and allocations are accepted.
+// byName classifies a function by its module and name, as a call with that name would be.
+// A name does not show what a function spends its time on. So the confidence is low, and
+// only waits, serialization, allocations and garbage collection are accepted.
 func byName(f *function) []finding {
 	module := strings.TrimSuffix(strings.TrimSuffix(f.File, ".py"), "/__init__")
 	path := strings.ReplaceAll(module, "/", ".") + "." + f.Name

@@ -142,12 +142,13 @@ func (s *stmt) many() bool {
 	return s.Comprehension || slices.ContainsFunc(s.Tokens, func(t Token) bool { return t.Kind == Keyword && t.Text == "lambda" })
 }
 
-// own returns the time of statement i, in ns, without that of profiled functions that
-// it calls. inner returns the time of those functions.
+// own returns the time of statement i in ns, without that of profiled functions that it
+// calls.
 func (f *function) own(i int) int64 {
 	return int64(math.Round(f.scale * max(0, float64(f.body.stmts[i].ns)-f.given[i])))
 }
 
+// inner returns the time in ns that statement i spends in profiled functions.
 func (f *function) inner(i int) int64 { return int64(math.Round(f.scale * f.given[i])) }
 
 // ofStacks reports whether a function is from stacks, which state its own time.

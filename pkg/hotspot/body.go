@@ -13,7 +13,7 @@ type body struct {
 	*code
 	*kinds  // what names hold
 	pace    // how often statements run
-	tensors // small tensor operations, and waits that no call names
+	tensors // small tensor operations
 	flow    // who makes, reads and changes what
 }
 
@@ -27,7 +27,7 @@ type code struct {
 	fn      *lineprof.Function
 	stmts   []stmt
 	at      []int    // statement of each line of fn, -1 if none
-	entries int64    // countEntries
+	entries int64    // times that fn was entered, 0 if unknown
 	words   []string // words of the function's and its file's names
 
 	overBy map[string][]int // statements that iterate over a collection, by the collection's text

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// tensors finds chains of small tensor operations, and waits that no call names.
+// tensors finds chains of small tensor operations.
 type tensors struct {
 	*code
 	*kinds

@@ -160,8 +160,8 @@ func (b tensors) onGPU(path string, i int) bool {
 	return k == tensorKind || k == unknownKind
 }
 
-// container returns the finding for containers without a call or look-up, nil if other
-// detectors cover it.
+// container finds membership tests, long chains of attributes and string formatting. It
+// skips loops and lines over cheapUs.
 func (b *body) container(i int) []finding {
 	s := &b.stmts[i]
 	us := s.usPerHit()

@@ -245,7 +245,7 @@ func (e *Engine) agrees(f, callee *function, c *Call) bool {
 }
 
 // related reports whether a variable or attribute may hold an object of a class, by its
-// name: they share a word, or the beginning of one.
+// name: they share a word, the beginning of one, or an abbreviation.
 func related(name, class string) bool {
 	for _, a := range words(name) {
 		for _, b := range words(class) {

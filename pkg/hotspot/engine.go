@@ -40,7 +40,7 @@ const linesVariable = "HOSTBOUND_LINES"
 // EngineNames returns the names of the engines on the command line.
 func EngineNames() []string { return []string{"trtllm", "vllm", "sglang"} }
 
-// EngineNamed returns the engine with one of EngineNames.
+// EngineNamed returns the engine with one of EngineNames; it panics for other names.
 func EngineNamed(name string) *Engine { return Engines()[slices.Index(EngineNames(), name)] }
 
 // Engines returns the known engines, in the order of EngineNames. They must not be

@@ -22,7 +22,7 @@ const (
 // A Token is a lexical unit of code. Comments and blanks are omitted.
 type Token struct {
 	Kind Kind   // what it is
-	Text string // of a String with code or several lines, only its prefix and first quotes
+	Text string // of an f-string, or a String over several lines, only prefix and first quotes
 	Line int    // index of the physical line
 }
 
@@ -165,9 +165,9 @@ func (l *lexer) lexName(rest string) {
 	l.read(Name, n)
 }
 
-// lexString reads a literal whose prefix has n bytes. A literal on one line without
-// code becomes one token with its text. Otherwise the token's text is prefix and
-// quotes, and code in the literal follows as separate tokens.
+// lexString reads a literal whose prefix has n bytes. A literal on one line becomes one
+// token with its text. The token of an f-string, or of a literal over several lines, has
+// prefix and quotes only; code in an f-string follows as separate tokens.
 func (l *lexer) lexString(n int) {
 	rest := l.rest()
 	quote := rest[n : n+1]

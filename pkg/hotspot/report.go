@@ -8,8 +8,8 @@ import (
 
 // Options are settings that the profile does not contain.
 type Options struct {
-	Top    int   // most hotspots to return, 0 for all with the least share (package comment)
-	Steps  int64 // forward steps profiled, 0: from the hits of the outermost function
+	Top    int   // most hotspots to return, 0 for all with 0.001 of the time, or 100 if none has that
+	Steps  int64 // forward steps profiled, 0: derived from hits
 	Layers int   // layers of the model, 0 if unknown
 	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks
 }
@@ -40,7 +40,7 @@ type Report struct {
 
 	Steps      int64    `json:"steps"`       // forward steps, 0 if unknown
 	StepsFrom  string   `json:"steps_from"`  // source of Steps: "option", or a function's name
-	ProfiledNs int64    `json:"-"`           // time of the functions that no profiled function calls
+	ProfiledNs int64    `json:"-"`           // ns that no line of another profiled function explains
 	TotalUs    float64  `json:"profiled_us"` // the same in us
 	Warnings   []string `json:"warnings"`    // what cannot be trusted, as sentences
 
@@ -66,7 +66,7 @@ type Profile struct {
 	Format    string   `json:"format"`    // a lineprof.Format
 	UnitS     *float64 `json:"unit_s"`    // null if times have no unit
 	Functions int      `json:"functions"` // number of functions
-	TotalUs   float64  `json:"total_us"`  // of the functions that no profiled function calls
+	TotalUs   float64  `json:"total_us"`  // us that no line of another profiled function explains
 }
 
 // Function is one function over all profiles.
@@ -89,7 +89,7 @@ type Hotspot struct {
 	File     string `json:"file"`      // reduced path
 	Line     int    `json:"line"`      // line with most of a statement's time, or a loop's header
 	LastLine int    `json:"last_line"` // last line that belongs to it
-	Source   string `json:"-"`         // text of Line, without indentation; in reports only
+	Source   string `json:"-"`         // the statement's first line, without indentation; in reports only
 
 	Cost
 
@@ -122,7 +122,7 @@ type Cost struct {
 
 // Exposed is what a trace says about a hotspot.
 type Exposed struct {
-	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // from a trace; null without one
+	ExposedUsPerStep *float64 `json:"exposed_us_per_step"` // GPU wait for it, 0 if hidden; null without a trace or a range for it
 	// GainUsPerStep is how much shorter a step would be without the hotspot's time, by
 	// replaying a trace; GainCIUs is its 95 % interval. null if no trace was given, or
 	// it has no range of the function or its callers.
@@ -151,7 +151,7 @@ type DrillDown struct {
 	ShareOfFunction float64 `json:"share_of_function"` // of its function's total
 	Share           float64 `json:"share"`             // of the profiled time; without profiled callees unless Profiled
 	Callee          string  `json:"callee"`            // as in the line
-	Target          *string `json:"target"`            // full name to profile; null if it cannot be resolved
+	Target          *string `json:"target"`            // full name to profile; null if it cannot be resolved, or Profiled
 	Profiled        bool    `json:"profiled"`          // it is in the profile: continue there
 	Note            string  `json:"note"`              // why there is no target, or what it rests on
 }

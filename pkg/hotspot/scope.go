@@ -9,11 +9,11 @@ import (
 
 // Scopes of lines.
 const (
-	PerRun    Scope = "per-run"     // less often than steps
+	PerRun    Scope = "per-run"     // in less than half of the steps
 	PerStep   Scope = "per-step"    // about once per step
 	PerLayer  Scope = "per-layer"   // about once per layer of a step
 	PerKernel Scope = "per-kernel"  // more often than layers
-	PerItem   Scope = "per-request" // in a loop over requests or tokens
+	PerItem   Scope = "per-request" // in a loop over requests or tokens, or anything else more than once per step
 	NoScope   Scope = "unknown"     // unknown how often per step
 )
 

@@ -48,7 +48,8 @@ func lastAssignment(tokens []Token) int {
 }
 
 // Outside yields the operators outside brackets, with their indexes. A closing bracket
-// that was never opened makes the depth negative; after that, no operator is yielded.
+// that was never opened makes the depth negative: operators after it are not yielded,
+// unless brackets open again.
 func Outside(tokens []Token) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		depth := 0

@@ -16,7 +16,7 @@ type Prediction struct {
 	By       string      `json:"by"`           // Replay or Profile
 	Us       float64     `json:"predicted_us"` // per step
 	CameUs   *float64    `json:"came_us"`      // actual, per step; null if it was not measured in the same way
-	CameCIUs *[2]float64 `json:"came_ci_us"`   // its 95 % interval; null for profiles
+	CameCIUs *[2]float64 `json:"came_ci_us"`   // its 95 % interval; null if unknown, and for profiles
 }
 
 // Sources of predictions.

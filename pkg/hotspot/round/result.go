@@ -8,7 +8,7 @@ const (
 	Improved      Verdict = "improved"       // faster beyond the noise
 	NoChange      Verdict = "no change"      // within the noise
 	Regressed     Verdict = "regressed"      // slower beyond the noise
-	NotComparable Verdict = "not comparable" // no function and no benchmark in common
+	NotComparable Verdict = "not comparable" // no outermost function, traces or benchmark in common
 )
 
 // Result is the outcome of all rounds. Its JSON is the command's.
@@ -46,7 +46,7 @@ type Round struct {
 	Verdict  Verdict   `json:"verdict"`   // on the round's change
 	Reason   string    `json:"reason"`    // reason for Verdict, as text; "" for the baseline
 	RollBack bool      `json:"roll_back"` // it regressed, or its tests failed
-	Pitfalls []Pitfall `json:"pitfalls"`  // known patterns in a regression
+	Pitfalls []Pitfall `json:"pitfalls"`  // known patterns in a round rolled back or reverted; never null
 	Note     *Note     `json:"note"`      // the user's note; null if there is none
 
 	kept bool
@@ -110,16 +110,16 @@ type Rule struct {
 	Detail string `json:"detail"` // the figures behind it, as text
 }
 
-// Summary is the final report: the number of rounds, and lists, none of which is null.
+// Summary is the final report on all rounds.
 type Summary struct {
 	Rounds          int             `json:"rounds"`             // after the baseline
 	Improved        int             `json:"improved"`           // those that improved and were kept
 	Cumulative      *Cumulative     `json:"cumulative"`         // null with the baseline alone, or if nothing can be compared
-	Benchmark       []BenchmarkLine `json:"benchmark"`          // of the metrics that both ends have
-	Changes         []Made          `json:"changes"`            // changes that were kept, by round
-	Failed          []Attempt       `json:"failed_attempts"`    // changes that were not
-	Remaining       []Remaining     `json:"remaining_hotspots"` // of the last kept round, largest first
-	Recommendations []string        `json:"recommendations"`    // sentences, most urgent first
+	Benchmark       []BenchmarkLine `json:"benchmark"`          // metrics of both the baseline and a later kept round; never null
+	Changes         []Made          `json:"changes"`            // changes that were kept, by round; never null
+	Failed          []Attempt       `json:"failed_attempts"`    // changes that were not; never null
+	Remaining       []Remaining     `json:"remaining_hotspots"` // of the last kept round, in the order of its report; never null
+	Recommendations []string        `json:"recommendations"`    // sentences, most urgent first; null if there are none
 }
 
 // Cumulative is the improvement from the baseline to the last kept round. Times are of
