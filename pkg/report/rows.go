@@ -27,7 +27,8 @@ func NewRows(w io.Writer, columns []Column) *Rows {
 	return r
 }
 
-// Write writes a block of rows, the first time after the titles.
+// Write writes a block of rows, the first time after the titles. It overwrites strings of
+// the block that must be shortened or made printable.
 func (r *Rows) Write(block [][]string) error {
 	if r.widths == nil {
 		r.widths = make([]int, len(r.columns))

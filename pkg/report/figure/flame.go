@@ -34,7 +34,7 @@ func (n *Node) Part(name string) *Node {
 
 // Limits of drawing a flame graph. What is narrower cannot be seen; the table has it.
 const (
-	minNode   = 0.001 // of the width
+	minNode   = 0.001 // share of the width of the narrowest node drawn
 	maxNodes  = 1500
 	maxDepth  = 24
 	nodeRoom  = 22 // pixels from one row to the next
