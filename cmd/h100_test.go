@@ -142,7 +142,7 @@ func TestRecordedDifference(t *testing.T) {
 			t.Errorf("from %s to %s: %s", c.baseline, c.target, first)
 		}
 	}
-	if out := string(must(t, nil, "diff", inflated(t, "lock"), inflated(t, "sleep"))); !strings.Contains(out, ": --why tells, where context switches or OS calls were recorded.") {
+	if out := string(must(t, nil, "diff", inflated(t, "lock"), inflated(t, "sleep"))); !strings.Contains(out, ": --why tells which, if context switches or OS calls were recorded.") {
 		t.Errorf("threads were recorded, and --why is not named:\n%s", out)
 	}
 }
