@@ -1,6 +1,6 @@
-// Package cases says how many of its cases a test takes: few with -short, some by default, and
-// all where HOSTBOUND_ALL is set, as .ci/run does. It imports nothing of hostbound, so that no
-// test is linked with more for it.
+// Package cases says how many of its cases a test runs: few with -short, some by default,
+// and all if HOSTBOUND_ALL is set, as .ci/run does. It imports nothing of hostbound, so
+// that it adds nothing to a test's binary.
 package cases
 
 import (
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Few is how many of its cases a test takes: short with -short, all where HOSTBOUND_ALL is set,
-// else some.
+// Few returns how many cases a test runs: short with -short, all if HOSTBOUND_ALL is set,
+// otherwise some.
 func Few(short, some, all int) int {
 	switch {
 	case testing.Short():
@@ -20,12 +20,12 @@ func Few(short, some, all int) int {
 	return some
 }
 
-// Turn reports whether a test takes its case k: all where HOSTBOUND_ALL is set, else one of so
-// many, that of k 0 first.
+// Turn reports whether a test runs its case k: every case if HOSTBOUND_ALL is set,
+// otherwise one in of, beginning with case 0.
 func Turn(k, of int) bool { return k%Few(of, of, 1) == 0 }
 
-// All skips a test where HOSTBOUND_ALL is not set: one that takes many seconds, or of what
-// others try with less.
+// All skips a test unless HOSTBOUND_ALL is set. It is for tests that take many seconds,
+// or that repeat cheaper ones on more data.
 func All(t testing.TB) {
 	t.Helper()
 	if Few(0, 0, 1) == 0 {
@@ -33,7 +33,8 @@ func All(t testing.TB) {
 	}
 }
 
-// Whole skips a test with -short: one that takes seconds, and of what others try, too.
+// Whole skips a test with -short. It is for tests that take seconds and whose subject
+// other tests cover, too.
 func Whole(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

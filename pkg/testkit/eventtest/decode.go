@@ -7,9 +7,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Decode returns a regular trace of one rank that decodes: steps of 4 ms with a
-// marker, input preparation, a graph launch that replays 600 kernels, 65 of them
-// all-reduces, and 60 kernels launched one by one: about 850 rows a step.
+// Decode returns a regular trace of decode steps on one rank, 4 ms each. A step has a
+// marker, input preparation, a graph launch that replays 600 kernels (65 of them
+// all-reduces), and 60 kernels launched individually: about 850 rows.
 func Decode(steps int) (*event.Header, []Row) {
 	var rows []Row
 	add := func(kind event.Kind, at, length, thread int64, class event.Class, name string) *Row {
@@ -51,16 +51,15 @@ func Decode(steps int) (*event.Header, []Row) {
 	return Header(rows), rows
 }
 
-// Replay is a source of batches that are ready, so that a benchmark measures what
-// reads them.
+// Replay is a source of prepared batches, so that a benchmark measures only their reader.
 type Replay struct {
 	header  *event.Header
 	batches []*event.Batch
 	next    int
-	Len     int64 // the number of rows
+	Len     int64 // number of rows
 }
 
-// Ready reads a source to its end.
+// Ready reads a source to its end and returns its rows as a Replay.
 func Ready(src event.Source) (*Replay, error) {
 	r := &Replay{header: src.Header()}
 	for {
@@ -79,13 +78,13 @@ func Ready(src event.Source) (*Replay, error) {
 	}
 }
 
-// Rewind starts over.
+// Rewind makes Next start with the first batch again.
 func (r *Replay) Rewind() { r.next = 0 }
 
-// Header returns the header.
+// Header implements event.Source.
 func (r *Replay) Header() *event.Header { return r.header }
 
-// Next returns the next batch.
+// Next implements event.Source. Batches stay valid, and must not be changed.
 func (r *Replay) Next() (*event.Batch, error) {
 	if r.next == len(r.batches) {
 		return nil, io.EOF

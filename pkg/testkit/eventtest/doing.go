@@ -2,11 +2,11 @@ package eventtest
 
 import "github.com/hostbound/hostbound/pkg/trace/event"
 
-// What follows is the reference for the causes of idle time: their definition (package
-// idle), followed for one instant at a time, in whatever time that takes.
+// What follows is the reference implementation for idle causes: their definition (package
+// idle), applied to one instant at a time, however slow that is.
 
-// Around returns the activities of a GPU, in order, that an idle instant lies between, nil
-// where there is none; busy is true where one goes on.
+// Around returns the activities of a GPU before and after an idle instant, nil if there
+// is none. gpu is sorted. busy reports that an activity is running.
 func Around(gpu []*Row, t int64) (before, next *Row, busy bool) {
 	for _, r := range gpu {
 		switch {
@@ -21,14 +21,15 @@ func Around(gpu []*Row, t int64) (before, next *Row, busy bool) {
 	return before, next, false
 }
 
-// OneReplay reports whether two activities, of which the first may be nil, are of one replay.
+// OneReplay reports whether two activities belong to the same graph replay; the first may
+// be nil.
 func OneReplay(a, b *Row) bool {
 	replayed := func(r *Row) bool { return r.GraphNode >= 0 || r.Kind == event.Graph }
 	return a != nil && replayed(a) && replayed(b) && a.Correlation == b.Correlation
 }
 
-// Doing returns what a thread does at t: a cause, "host" for a range; and the call or range
-// that says so, nil where none does.
+// Doing returns what a thread does at t: a cause, or "host" for a range. by is the call
+// or range that shows it, nil if none does.
 func Doing(rows []Row, thread, t int64) (cause string, by *Row) {
 	var call, named *Row
 	wait, hold, gc := false, false, false
@@ -42,7 +43,7 @@ func Doing(rows []Row, thread, t int64) (cause string, by *Row) {
 			if call == nil || r.within(call) && (r.Start > call.Start || r.End < call.End || rank(r) <= rank(call)) {
 				call = r
 			}
-		case r.Kind != event.NVTX: // of the operating system
+		case r.Kind != event.NVTX: // a call of the operating system
 		case r.Class == event.GIL:
 			wait = wait || r.Name == "Waiting for GIL"
 			hold = hold || r.Name == "Holding GIL"
@@ -65,13 +66,14 @@ func Doing(rows []Row, thread, t int64) (cause string, by *Row) {
 	return "untraced", nil
 }
 
-// within reports whether r began after another row that is open, or with it and ended no later.
+// within reports whether r, which is open at the same time as o, is nested in it: it
+// began later, or with it and ended no later.
 func (r *Row) within(o *Row) bool { return r.Start > o.Start || r.Start == o.Start && r.End <= o.End }
 
-// causes are those of calls, in the order in which they go before one another.
+// causes are the causes of calls, highest precedence first.
 var causes = []string{"launch", "sync", "memop", "alloc", "api"}
 
-// rank is the place of a call's cause among causes.
+// rank returns the index of a call's cause in causes.
 func rank(call *Row) int {
 	switch call.Class {
 	case event.Launch, event.GraphLaunch:

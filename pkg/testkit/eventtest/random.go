@@ -8,21 +8,21 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Unit is the unit of the times of random traces in ns: most events start at a
-// multiple of it, so that many start together.
+// Unit is the unit of time in random traces, in ns. Most events start at a multiple of
+// it, so that many start together.
 const Unit = 20_000
 
 // generator makes the rows of a random trace.
 type generator struct {
 	rng  *rand.Rand
 	rows []Row
-	span int64 // of the trace, units
+	span int64 // length of the trace, in units
 }
 
-// Random returns a random trace: a few ranks with several devices and threads,
-// kernels, graph replays of both kinds, copies, launches, nested and overlapping
-// forward-step markers, input preparation, and gaps. GPU work is launched before
-// it starts; else nothing is as it should be.
+// Random returns a random trace: a few ranks with several devices and threads, kernels,
+// both kinds of graph replays, copies, launches, nested and overlapping forward-step
+// markers, input preparation, and gaps. GPU work is launched before it starts; apart from
+// that, nothing need be plausible. The same seed gives the same trace.
 func Random(seed uint64) (*event.Header, []Row) {
 	g := &generator{rng: rand.New(rand.NewPCG(seed, 7))}
 	ranks := 1 + g.rng.IntN(3)
@@ -40,7 +40,7 @@ func Random(seed uint64) (*event.Header, []Row) {
 	return Header(g.rows), g.rows
 }
 
-// time returns a time in one of the bursts between the gaps.
+// time returns a time, in ns, in one of the bursts between the gaps.
 func (g *generator) time() int64 {
 	at := g.rng.Int64N(g.span)
 	if g.span > 60 && at%60 > 35 {
@@ -49,7 +49,8 @@ func (g *generator) time() int64 {
 	return (at + 1) * Unit
 }
 
-// length is a duration in ns, often 0 or a multiple of Unit, so that ends meet starts.
+// length returns a duration in ns, often 0 or a multiple of Unit, so that ends coincide
+// with starts.
 func (g *generator) length() int64 {
 	switch g.rng.IntN(6) {
 	case 0:
@@ -62,7 +63,7 @@ func (g *generator) length() int64 {
 	return g.rng.Int64N(3) * Unit
 }
 
-// rank adds the rows of a rank, in no order.
+// rank adds the rows of a rank, unsorted.
 func (g *generator) rank(rank int32) {
 	g.span = 20 + g.rng.Int64N(200)
 	kernels, markers := g.rng.IntN(80), g.rng.IntN(20)
@@ -84,10 +85,10 @@ func (g *generator) rank(rank int32) {
 	}
 }
 
-// thread is one of two threads.
+// thread returns one of two thread ids.
 func (g *generator) thread() int64 { return 1 + g.rng.Int64N(2) }
 
-// gpu adds a call and the GPU rows that it launched.
+// gpu adds a call and the GPU rows that it launches.
 func (g *generator) gpu(rank int32) {
 	call := New(event.API, rank, g.time()+7, 0, "cudaLaunchKernel")
 	call.End, call.Thread, call.Class = call.Start+1+g.length(), g.thread(), event.Launch
@@ -122,7 +123,8 @@ func (g *generator) gpu(rank int32) {
 	}
 }
 
-// classify gives a kernel a class and a name, which need not agree: NCCL by its name alone.
+// classify gives a kernel a class and a name, which need not agree. Some rows are NCCL's
+// by name only.
 func (g *generator) classify(r *Row) {
 	if r.Kind != event.Kernel {
 		r.Name = event.Kinds[r.Kind]
@@ -140,7 +142,7 @@ func (g *generator) classify(r *Row) {
 	}
 }
 
-// marker adds a forward-step marker, now and then two that overlap.
+// marker adds a forward-step marker, and sometimes a second one that overlaps it.
 func (g *generator) marker(rank int32, i int) {
 	names := []string{
 		fmt.Sprintf("[Executor] _forward_step %d: %d ctx reqs, %d gen reqs", i/2, g.rng.IntN(2), g.rng.IntN(3)),
@@ -157,7 +159,7 @@ func (g *generator) marker(rank int32, i int) {
 	}
 }
 
-// Sort brings rows into the order of a stream: those of no rank first.
+// Sort sorts rows as in a stream, rows without a rank first.
 func Sort(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		switch {
@@ -170,8 +172,8 @@ func Sort(rows []Row) {
 	})
 }
 
-// Header returns a header for rows that come straight from a reader, out of two
-// reports where there are several ranks.
+// Header returns the header that a reader would make for the rows. Rank 0 is in the first
+// report, all other ranks in the second.
 func Header(rows []Row) *event.Header {
 	h := &event.Header{Stage: "nsys2arrow", Columns: event.BaseCols}
 	for i := range rows {
@@ -226,7 +228,7 @@ func count(rep *event.Report, r *Row) {
 	}
 }
 
-// widen makes a span reach over another one.
+// widen extends a span to cover another one.
 func widen(from, to **int64, start, end int64) {
 	if *from == nil {
 		*from, *to = new(int64), new(int64)
@@ -235,7 +237,7 @@ func widen(from, to **int64, start, end int64) {
 	**from, **to = min(**from, start), max(**to, end)
 }
 
-// OneReport makes the reports of a header one, with all their ranks.
+// OneReport merges the reports of a header into the first, whose times it keeps.
 func OneReport(h *event.Header) {
 	one := &h.Reports[0]
 	for _, other := range h.Reports[1:] {

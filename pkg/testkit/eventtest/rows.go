@@ -1,5 +1,5 @@
-// Package eventtest has events for tests: rows as values, sources of them in
-// batches of any size, and random traces.
+// Package eventtest provides events for tests: rows as values, sources of rows in batches
+// of any size, and random traces.
 package eventtest
 
 import (
@@ -8,25 +8,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Row is a row as a value. Null is -1 in the columns that can be null.
+// Row is a row as a value. In nullable columns, -1 is null.
 type Row struct {
-	Kind                    event.Kind  // of the row
+	Kind                    event.Kind  // what the row is
 	Start, End              int64       // ns
-	Rank, Device            int32       // as in event.Batch, like all that follow
+	Rank, Device            int32       // as in event.Batch, like all further fields
 	Stream, Thread          int64       // CUDA stream, thread id
 	Name                    string      // never null
-	Class                   event.Class // -1: null
-	Correlation             int64       // id of the call
-	LaunchStart, LaunchEnd  int64       // ns, of the launching call
-	LaunchThread, GraphNode int64       // thread of that call, node of a replay
+	Class                   event.Class // -1 for null
+	Correlation             int64       // CUPTI correlation id
+	LaunchStart, LaunchEnd  int64       // of the launching call, ns
+	LaunchThread, GraphNode int64       // thread of that call; node id within a graph
 	Step, Segment, Size     int64       // added by isolate
-	Phase                   event.Phase // added by phase, with Ctx and Gen
-	Ctx, Gen                int64       // requests
-	CPU                     int32       // of rows of kind run
-	Stack                   int32       // of rows of the kinds sample and backtrace
+	Phase                   event.Phase // added by the tagger of phases, with Ctx and Gen
+	Ctx, Gen                int64       // context and generation requests
+	CPU                     int32       // for rows of kind run
+	Stack                   int32       // index in the header's Stacks, for samples and backtraces
 }
 
-// New returns a row in which all that can be null is.
+// New returns a row with null in all nullable columns.
 func New(kind event.Kind, rank int32, start, end int64, name string) Row {
 	return Row{
 		Kind: kind, Start: start, End: end, Rank: rank, Device: -1, Stream: -1, Thread: -1, Name: name, Class: -1,
@@ -35,7 +35,7 @@ func New(kind event.Kind, rank int32, start, end int64, name string) Row {
 	}
 }
 
-// number is a column of numbers and the field of a row that holds its value.
+// number is a numeric column and the field of a row with its value.
 type number[T int32 | int64] struct {
 	col   event.Col
 	field func(*Row) *T
@@ -78,7 +78,7 @@ func Append(b *event.Batch, rows ...Row) {
 	}
 }
 
-// set sets those columns that the batch has; -1 leaves null what can be null.
+// set sets the columns that the batch has; a nullable column stays null for -1.
 func set[T int32 | int64](columns []number[T], b *event.Batch, i int, r *Row) {
 	for _, c := range columns {
 		if v := *c.field(r); b.Columns.Has(c.col) && (!event.Fields[c.col].Nullable || v >= 0) {
@@ -98,7 +98,7 @@ func Rows(b *event.Batch) []Row {
 	return rows
 }
 
-// get reads those columns that the batch has; what is null stays as it is.
+// get reads the columns that the batch has; a null leaves the field unchanged.
 func get[T int32 | int64](columns []number[T], b *event.Batch, i int, r *Row) {
 	for _, c := range columns {
 		if !b.Columns.Has(c.col) {
@@ -110,12 +110,12 @@ func get[T int32 | int64](columns []number[T], b *event.Batch, i int, r *Row) {
 	}
 }
 
-// BatchSizes are sizes of batches in which an analysis is to give the same answer for the
-// seed-th random trace: all of it at once, and a small one, which takes turns.
+// BatchSizes returns the batch sizes with which to test the seed-th random trace: one
+// that holds all of it, and a small one. An analysis must give the same answer for both.
 func BatchSizes(seed uint64) []int { return []int{8192, []int{1, 2, 7}[seed%3]} }
 
-// source is rows in batches of one size. As a source may, it uses the memory of
-// a batch for the next one.
+// source returns rows in batches of one size. It reuses the memory of a batch for the
+// next one, as a source may.
 type source struct {
 	header *event.Header
 	rows   []Row
@@ -128,10 +128,10 @@ func Source(h *event.Header, rows []Row, size int) event.Source {
 	return &source{header: h, rows: rows, size: size}
 }
 
-// Header is event.Source's.
+// Header implements event.Source.
 func (s *source) Header() *event.Header { return s.header }
 
-// Next is event.Source's. The batch is valid until the next call.
+// Next implements event.Source. The batch is valid until the next call.
 func (s *source) Next() (*event.Batch, error) {
 	if len(s.rows) == 0 {
 		return nil, io.EOF
@@ -143,7 +143,7 @@ func (s *source) Next() (*event.Batch, error) {
 	return &s.batch, nil
 }
 
-// Collect returns all rows of a source.
+// Collect reads a source to its end. It also returns the rows before an error.
 func Collect(src event.Source) ([]Row, error) {
 	var rows []Row
 	for {

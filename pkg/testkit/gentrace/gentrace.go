@@ -1,5 +1,4 @@
-// Package gentrace is the command of scripts/gentrace, for tests that run it in
-// their own process.
+// Package gentrace is the command of scripts/gentrace. Tests run it in their own process.
 package gentrace
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// Command writes made-up exports.
+// Command writes simulated exports.
 var Command = cli.Command{
 	Name:    "gentrace",
 	Summary: "write a made-up nsys export",
@@ -31,7 +30,7 @@ of it. The same flags give the same bytes.`,
 	Run:   func(c *cli.Call) (int, error) { return 0, generate(c) },
 }
 
-// exportFlags say what is written, and how.
+// exportFlags say what to write, and in what form.
 var exportFlags = []cli.Flag{
 	{Name: "output", Short: "o", Usage: "write to `FILE`; with --reports %d is the rank"},
 	{Name: "text", Usage: "convert the text trace `FILE` instead of simulating"},
@@ -43,7 +42,7 @@ var exportFlags = []cli.Flag{
 	{Name: "canary", Usage: "plant `TEXT` where captures keep secrets"},
 }
 
-// runFlags say what is simulated; without them it is d.
+// runFlags say what to simulate; their defaults are those of d.
 func runFlags(d sim.Config) []cli.Flag {
 	return []cli.Flag{
 		{Name: "seed", Usage: "of the noise", Default: int(d.Seed)},
@@ -66,7 +65,7 @@ func runFlags(d sim.Config) []cli.Flag {
 	}
 }
 
-// generate makes the trace or traces and writes them.
+// generate makes the traces that the flags ask for, and writes them.
 func generate(c *cli.Call) error {
 	if len(c.Files) > 0 {
 		return fmt.Errorf("unexpected argument %q", c.Files[0])
@@ -114,7 +113,7 @@ func generate(c *cli.Call) error {
 	return nil
 }
 
-// options say how traces are written.
+// options returns how to write traces.
 func options(c *cli.Call) (sim.Options, error) {
 	schema, err := sim.ParseSchema(c.String("schema"))
 	return sim.Options{
@@ -124,8 +123,8 @@ func options(c *cli.Call) (sim.Options, error) {
 	}, err
 }
 
-// traces are what the flags ask for, and how to write it: a text or random
-// trace brings its own options, to which the flags add.
+// traces returns the traces that the flags ask for, and how to write them. A text or
+// random trace has options of its own, to which the flags add.
 func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 	switch {
 	case c.IsSet("text"):
@@ -154,7 +153,7 @@ func traces(c *cli.Call, opt sim.Options) ([]*sim.Trace, sim.Options, error) {
 	return ts, opt, err
 }
 
-// simulated are the traces of a run, whose truth is written where that was asked for.
+// simulated returns the traces of a run, and writes its truth if the flag asks for it.
 func simulated(c *cli.Call, cfg sim.Config) ([]*sim.Trace, error) {
 	if !c.IsSet("truth") {
 		return sim.SimulateTraces(cfg, c.Bool("reports"))
@@ -166,7 +165,7 @@ func simulated(c *cli.Call, cfg sim.Config) ([]*sim.Trace, error) {
 	return ts, err
 }
 
-// writeTruth writes what was simulated.
+// writeTruth writes the truth of a simulated run as JSON.
 func writeTruth(truth *sim.Truth, name string) error {
 	text, err := json.MarshalIndent(truth, "", " ")
 	if err != nil {
@@ -175,7 +174,7 @@ func writeTruth(truth *sim.Truth, name string) error {
 	return os.WriteFile(name, append(text, '\n'), 0o644)
 }
 
-// merge lets flags that were given override a trace's own options.
+// merge returns a trace's own options, overridden by flags that were given.
 func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 	if c.IsSet("schema") {
 		own.Schema = flags.Schema
@@ -185,7 +184,7 @@ func merge(c *cli.Call, own, flags sim.Options) sim.Options {
 	return own
 }
 
-// config is what is simulated: the flags, then --set over them.
+// config returns what to simulate: the flags, then --set on top of them.
 func config(c *cli.Call) (sim.Config, error) {
 	cfg := sim.Default()
 	cfg.Seed = uint64(c.Int("seed"))
@@ -210,7 +209,7 @@ func config(c *cli.Call) (sim.Config, error) {
 	return cfg, nil
 }
 
-// write writes a trace as the name of the output says.
+// write writes a trace in the format that the output's name implies.
 func write(t *sim.Trace, name string, opt sim.Options) error {
 	if strings.HasSuffix(name, "_pqtdir") || strings.HasSuffix(name, "/") {
 		return t.WriteParquetDir(strings.TrimSuffix(name, "/"), opt)
@@ -218,8 +217,8 @@ func write(t *sim.Trace, name string, opt sim.Options) error {
 	return t.WriteSQLite(name, opt)
 }
 
-// writeKineto writes the traces of PyTorch's profiler of the processes of a report,
-// each of which appears whole or not at all.
+// writeKineto writes a PyTorch profiler trace for each process of a report. Each file
+// appears whole or not at all.
 func writeKineto(c *cli.Call, t *sim.Trace, report, reports int) error {
 	world := len(t.Processes) * reports
 	for p := range t.Processes {

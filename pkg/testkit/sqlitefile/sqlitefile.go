@@ -1,9 +1,9 @@
-// Package sqlitefile writes SQLite files to test with, through modernc's driver.
+// Package sqlitefile writes SQLite files for tests, through modernc's driver.
 //
-// A row goes into its table with others, [rowsPerStatement] to a statement: a driver
-// call costs about as much as ten rows of such a statement, so this is four times as fast as
-// a row at a time. A column that has one value in all rows of a statement is bound once, not
-// in every row: binding is a third of the time, and most columns of an export are so.
+// Rows are inserted [rowsPerStatement] to a statement: a driver call costs about as much
+// as ten rows, so this is four times as fast as one row at a time. A column with the same
+// value in all rows of a statement is bound once: binding takes a third of the time, and
+// most columns of an export are like that.
 package sqlitefile
 
 import (
@@ -26,8 +26,8 @@ const (
 )
 
 // Writer fills one SQLite file in one transaction. The same calls give the same bytes.
-// The first error sticks, and Close returns it, so a caller in a hurry checks only Close.
-// A Writer belongs to one goroutine.
+// The first error is kept and returned by Close, so it is enough to check Close. A Writer
+// must be used by one goroutine.
 type Writer struct {
 	path   string
 	conn   driver.Conn
@@ -35,14 +35,14 @@ type Writer struct {
 	err    error
 }
 
-// Create begins a SQLite file at path, or adds to the one that is there. It is complete
-// once Close has returned nil: there is no journal, so a file whose Close failed is garbage.
+// Create begins a SQLite file at path, or adds to an existing one. The file is complete
+// once Close has returned nil. There is no journal, so it is garbage if Close fails.
 func Create(path string) (*Writer, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
 	}
-	// As an address, a path may hold any character and cannot be taken for ":memory:".
+	// As a URI, a path may contain any character and cannot be taken for ":memory:".
 	conn, err := new(sqlite.Driver).Open((&url.URL{Scheme: "file", Path: abs}).String())
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
@@ -57,9 +57,9 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
-// Exec runs SQL statements, separated by semicolons, that return nothing of interest. The
-// transaction that Close commits is under way: what cannot run inside one stands between
-// COMMIT and BEGIN.
+// Exec runs SQL statements, separated by semicolons, and discards their results. They run
+// inside the transaction that Close commits. What cannot run inside one must stand
+// between COMMIT and BEGIN.
 func (w *Writer) Exec(sql string) error {
 	w.flush()
 	if w.err != nil {
@@ -72,7 +72,7 @@ func (w *Writer) Exec(sql string) error {
 	return w.keep(errors.Join(exec(stmt, nil), stmt.Close()))
 }
 
-// exec runs a statement with the values of its parameters, which it does not keep.
+// exec runs a statement with the values of its parameters, which it does not retain.
 func exec(stmt driver.Stmt, values []driver.Value) error {
 	named := make([]driver.NamedValue, len(values))
 	for i, v := range values {
@@ -82,7 +82,7 @@ func exec(stmt driver.Stmt, values []driver.Value) error {
 	return err
 }
 
-// keep makes err that of the writer if it is the first.
+// keep records err if it is the writer's first, and returns the first.
 func (w *Writer) keep(err error) error {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("write %s: %w", w.path, err)
@@ -90,15 +90,15 @@ func (w *Writer) keep(err error) error {
 	return w.err
 }
 
-// flush has the tables write the rows that they hold.
+// flush makes the tables write their pending rows.
 func (w *Writer) flush() {
 	for _, in := range w.tables {
 		in.flush()
 	}
 }
 
-// Close ends the transaction and the file and returns the first error there was. A second
-// Close does nothing.
+// Close ends the transaction, closes the file, and returns the writer's first error.
+// Another Close only returns it again.
 func (w *Writer) Close() error {
 	if w.conn == nil {
 		return w.err
@@ -117,9 +117,9 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// Table creates a table and returns the way to fill it. The columns are in the words of
-// CREATE TABLE: "id INTEGER NOT NULL PRIMARY KEY -- a comment". Where the table cannot be
-// made, the Inserter swallows rows and the error is that of the Writer.
+// Table creates a table and returns its Inserter. Columns are written as in CREATE TABLE:
+// "id INTEGER NOT NULL PRIMARY KEY -- a comment". If the table cannot be created, the
+// Inserter discards rows and the Writer keeps the error.
 func (w *Writer) Table(name string, columns []string) *Inserter {
 	in := &Inserter{w: w, name: name, columns: len(columns), row: make([]driver.Value, len(columns)), many: map[string]driver.Stmt{}}
 	in.batch = max(1, min(rowsPerStatement, maxVariables/max(1, len(columns))))
@@ -129,7 +129,7 @@ func (w *Writer) Table(name string, columns []string) *Inserter {
 	return in
 }
 
-// joinColumns puts the commas before the comments that a column may end in.
+// joinColumns joins column definitions, with the comma before a column's comment.
 func joinColumns(columns []string) string {
 	var b strings.Builder
 	for i, c := range columns {
@@ -146,20 +146,21 @@ func joinColumns(columns []string) string {
 	return b.String()
 }
 
-// Inserter adds rows to one table. Set the columns, then Step. What was set stays set for
-// the rows after it; a column that was never set is NULL. Columns count from 0; setting one
-// below 0 does nothing, so that a row can go to tables of several versions with the columns
-// that a version lacks at -1. Setting a column that the table does not have is an error.
+// Inserter adds rows to one table: set the columns, then call Step. A column keeps its
+// value for later rows, and is NULL until it is set. Columns count from 0. Setting one
+// below 0 does nothing, so callers can use -1 for a column that a version of the table
+// lacks. Setting one beyond the last is an error.
 type Inserter struct {
 	w       *Writer
 	name    string
 	columns int
-	batch   int // rows of a statement
-	// many are the statements for a whole batch, by which columns differ between its rows.
+	batch   int // rows per statement
+	// many are the statements for a whole batch, by the columns that differ between its
+	// rows.
 	many    map[string]driver.Stmt
 	row     []driver.Value
-	pending []driver.Value // rows that wait for their statement
-	bound   []driver.Value // what the statement takes, reused
+	pending []driver.Value // rows not yet written
+	bound   []driver.Value // parameters of the statement, reused
 	rows    int64
 }
 
@@ -177,13 +178,13 @@ func (in *Inserter) Int(i int, v int64) { in.set(i, v) }
 // Float sets column i to v.
 func (in *Inserter) Float(i int, v float64) { in.set(i, v) }
 
-// Text sets column i to s, which need not be valid UTF-8.
+// Text sets column i to s, which may be invalid UTF-8.
 func (in *Inserter) Text(i int, s string) { in.set(i, s) }
 
 // Null sets column i to NULL.
 func (in *Inserter) Null(i int) { in.set(i, nil) }
 
-// Step adds the row.
+// Step adds the row, and returns the writer's first error.
 func (in *Inserter) Step() error {
 	in.pending = append(in.pending, in.row...)
 	in.rows++
@@ -193,7 +194,7 @@ func (in *Inserter) Step() error {
 	return in.w.err
 }
 
-// flush writes the rows that wait.
+// flush writes the pending rows.
 func (in *Inserter) flush() {
 	if len(in.pending) > 0 && in.w.err == nil {
 		in.w.keep(in.write(in.differing()))
@@ -201,8 +202,8 @@ func (in *Inserter) flush() {
 	in.pending = in.pending[:0]
 }
 
-// differing has a byte for each column: 1 where its value is not the same in all rows that
-// wait, else 0.
+// differing returns a byte per column: 1 if its value differs between pending rows,
+// otherwise 0.
 func (in *Inserter) differing() []byte {
 	differs := make([]byte, in.columns)
 	for i, v := range in.pending {
@@ -241,8 +242,8 @@ func (in *Inserter) write(differs []byte) error {
 	return exec(stmt, in.bound)
 }
 
-// insert is the statement for so many rows: first come the parameters of columns that do not
-// differ, then those of the others, row by row.
+// insert returns the statement for a number of rows. Its parameters are first those of
+// columns that do not differ, then those of the others, row by row.
 func (in *Inserter) insert(differs []byte, rows int) string {
 	selected, varying := make([]string, in.columns), 0
 	for k, d := range differs {
@@ -254,10 +255,10 @@ func (in *Inserter) insert(differs []byte, rows int) string {
 	}
 	row := "(" + strings.Join(slices.Repeat([]string{"?"}, varying), ",") + ")"
 	if varying == 0 {
-		row = "(0)" // which nothing selects
+		row = "(0)" // a column that nothing selects
 	}
 	return "INSERT INTO " + in.name + " SELECT " + strings.Join(selected, ",") + " FROM (VALUES " + strings.Join(slices.Repeat([]string{row}, rows), ",") + ")"
 }
 
-// Rows is how many rows Step has added.
+// Rows returns how many rows Step has added.
 func (in *Inserter) Rows() int64 { return in.rows }

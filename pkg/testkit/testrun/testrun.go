@@ -1,5 +1,5 @@
-// Package testrun is what tests of several packages read: simulated runs, and
-// folders of recorded ones, with the stages that come before an analysis.
+// Package testrun provides what tests of several packages read: simulated runs and
+// folders of recorded ones, with the stages that precede an analysis.
 package testrun
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Folder returns the folder that HOSTBOUND_KIND names, KIND being TRACES, KINETO
-// or PROFILES, and skips the test where it names none.
+// Folder returns the folder in HOSTBOUND_KIND, where kind is TRACES, KINETO or PROFILES.
+// It skips the test if the variable is not set.
 func Folder(t testing.TB, kind string) string {
 	t.Helper()
 	name := "HOSTBOUND_" + kind
@@ -33,19 +33,19 @@ func Folder(t testing.TB, kind string) string {
 	return dir
 }
 
-// kept is how many simulated runs are remembered: tests that ask several things
-// of a run ask them one after the other.
+// kept is how many simulated runs are cached: tests that ask several things about a run
+// do so in sequence.
 const kept = 16
 
-// runs are the exports of the runs that were simulated last, by their Config.
+// runs are the exports of the latest simulated runs, by their Config.
 var runs struct {
 	sync.Mutex
-	keys    []string // the oldest first
+	keys    []string // oldest first
 	exports map[string][][]byte
 }
 
-// Simulate writes a run as exports, one for each rank where split is set, and
-// returns their names. The files are the test's own.
+// Simulate writes the exports of a run, one per rank if split is set, and returns their
+// paths. The files are in the test's temporary folder, and may be changed.
 func Simulate(t testing.TB, c sim.Config, split bool) (paths []string) {
 	t.Helper()
 	key, err := json.Marshal(c)
@@ -63,8 +63,8 @@ func Simulate(t testing.TB, c sim.Config, split bool) (paths []string) {
 	return paths
 }
 
-// simulated returns the exports of a run, which were made before or are made now; the
-// caller does not change them.
+// simulated returns the exports of a run, from the cache if they are there. The caller
+// must not change them.
 func simulated(t testing.TB, key string, c sim.Config, split bool) [][]byte {
 	t.Helper()
 	runs.Lock()
@@ -100,7 +100,8 @@ func simulated(t testing.TB, key string, c sim.Config, split bool) [][]byte {
 	return exports
 }
 
-// Open returns the events of exports with steps and phases, by "none" as they are.
+// Open returns the events of exports with steps and phases; if by is "none", without
+// them.
 func Open(t testing.TB, by string, paths ...string) event.Source {
 	t.Helper()
 	r, err := nsys.Open(paths, nsys.Options{})
@@ -114,7 +115,7 @@ func Open(t testing.TB, by string, paths ...string) event.Source {
 	return Phased(t, r, isolate.Options{By: by})
 }
 
-// Phased returns events with steps and phases.
+// Phased adds steps and phases to events.
 func Phased(t testing.TB, src event.Source, opt isolate.Options) event.Source {
 	t.Helper()
 	isolated, err := isolate.New(src, opt)
@@ -128,7 +129,7 @@ func Phased(t testing.TB, src event.Source, opt isolate.Options) event.Source {
 	return tagged
 }
 
-// PhasedRows returns rows with steps and phases.
+// PhasedRows adds steps and phases to rows.
 func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt isolate.Options) (*event.Header, []eventtest.Row) {
 	t.Helper()
 	src := Phased(t, eventtest.Source(h, rows, 100), opt)
@@ -139,8 +140,8 @@ func PhasedRows(t testing.TB, h *event.Header, rows []eventtest.Row, opt isolate
 	return src.Header(), out
 }
 
-// Inflated returns the path of a copy of a file, without the compression that the end of its
-// name, .gz, says.
+// Inflated decompresses a .gz file into the test's temporary folder and returns the path,
+// which lacks the .gz.
 func Inflated(t testing.TB, path string) string {
 	t.Helper()
 	packed, err := os.Open(path)
