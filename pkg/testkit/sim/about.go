@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// about writes what an export says about the session, the target and itself:
-// all the places where a real one holds secrets.
+// about writes what an export says about the session, the target and itself. These are
+// all the places where a real export may contain secrets.
 func (e *exporter) about() {
 	if e.opt.Reduced {
 		return
@@ -26,12 +26,12 @@ func (e *exporter) about() {
 	e.metadata()
 }
 
-// secret is the planted text, or a harmless one.
+// secret returns the planted text, or "x" without one.
 func (e *exporter) secret() string {
 	return cmp.Or(e.trace.Capture.Secret, "x")
 }
 
-// process names processes and their main threads; a secret is in the names of both.
+// process writes the names of processes and their main threads, with the secret in both.
 func (e *exporter) process() {
 	var processes, threads [][]any
 	for _, p := range e.trace.Processes {
@@ -43,7 +43,8 @@ func (e *exporter) process() {
 	e.small(tableThread, "nameId priority globalTid", threads...)
 }
 
-// withSecret is a process's name as its command line would be.
+// withSecret returns a process's name with the secret as an argument, as on a command
+// line.
 func (e *exporter) withSecret(name string) string {
 	if e.trace.Capture.Secret == "" {
 		return name
@@ -51,13 +52,13 @@ func (e *exporter) withSecret(name string) string {
 	return name + " --user=" + e.trace.Capture.Secret
 }
 
-// session says when the recording began, where it is known, and how long it went on.
+// session writes when the recording began, if that is known, and how long it took.
 func (e *exporter) session() {
 	s := e.trace.Session
 	if s.UTC != 0 {
 		e.small(tableSession, "utcEpochNs utcTime localTime systemClockNs", []any{s.UTC, clockText(s.UTC), clockText(s.UTC), s.SystemClock})
 	}
-	// Start and stop are on another clock from 2026 on: they must not be used to cut
+	// From 2026 on, start and stop are on another clock: readers must not use them to cut
 	// events.
 	start, end := e.trace.span()
 	if !e.opt.Schema.before(Schema3_24_14) {
@@ -66,8 +67,8 @@ func (e *exporter) session() {
 	e.small(tableDetails, "globalVid duration startTime stopTime", []any{int64(1) << 48, end - start, start, end})
 }
 
-// gpus describes the devices, and which process used which: in a table of its own before
-// 2022 and since 2025, not at all between.
+// gpus writes the devices, and which process used which. The latter has a table of its
+// own before 2022 and since 2025, and none in between.
 func (e *exporter) gpus() {
 	var gpus, old, now [][]any
 	for _, g := range e.trace.GPUs {
@@ -86,7 +87,7 @@ func (e *exporter) gpus() {
 	}
 }
 
-// deviceUse is one process that ran kernels on one device.
+// deviceUse is one process that ran kernels on one device, in one context.
 type deviceUse struct {
 	process int32
 	pid     uint32
@@ -94,7 +95,7 @@ type deviceUse struct {
 	context uint32
 }
 
-// deviceUses lists who used what, in the order of first use.
+// deviceUses returns the uses of devices, in the order of first use.
 func (e *exporter) deviceUses() []deviceUse {
 	var uses []deviceUse
 	var last deviceUse
@@ -114,8 +115,8 @@ func (e *exporter) deviceUses() []deviceUse {
 	return uses
 }
 
-// contexts are the CUDA contexts, of which readers want the default stream. The table has
-// had another name since 2024.
+// contexts writes the CUDA contexts, from which readers learn the default stream. The
+// table was renamed in 2024.
 func (e *exporter) contexts() {
 	var rows [][]any
 	for _, u := range e.deviceUses() {
@@ -126,7 +127,8 @@ func (e *exporter) contexts() {
 	e.small(tableNullStream, "streamId hwId vmId processId deviceId contextId", rows...)
 }
 
-// system describes the machine: its name and the environment are what must not get out.
+// system writes the description of the machine. Its name and the environment must not
+// appear in any output.
 func (e *exporter) system() {
 	var rows [][]any
 	for _, r := range []struct {
@@ -145,7 +147,7 @@ func (e *exporter) system() {
 	e.small(tableSystem, "globalVid devStateName name nameEnum value", rows...)
 }
 
-// diagnostics are messages of the profiler, one of which holds a secret.
+// diagnostics writes messages of the profiler; one contains the secret.
 func (e *exporter) diagnostics() {
 	says := func(text string) []any { return []any{e.offset, int64(2), int64(2), int64(1), text} }
 	e.small(tableDiagnostic, "timestamp timestampType source severity text",
@@ -153,8 +155,8 @@ func (e *exporter) diagnostics() {
 		says("Process was launched by "+e.secret()))
 }
 
-// output is the captured standard output, whose text lies among the strings
-// that name kernels and ranges.
+// output writes the captured standard output. Its text is among the strings that name
+// kernels and ranges.
 func (e *exporter) output() {
 	if len(e.trace.Processes) == 0 {
 		return
@@ -164,8 +166,8 @@ func (e *exporter) output() {
 	e.small(tableOutput, "globalPid filenameId contentId", []any{e.trace.Processes[0].globalPid(), file, content})
 }
 
-// enums are names of numbers; those of waits only where there are any, or the export is not
-// lazy.
+// enums writes the names of numbers. Kinds of waits are written only if there are waits,
+// or the export is not lazy.
 func (e *exporter) enums() {
 	const columns = "id name label"
 	e.small(tableEventClass, columns,
@@ -192,8 +194,8 @@ func (e *exporter) pairs(t table, rows []pair) {
 	e.small(t, "name value", all...)
 }
 
-// capture is META_DATA_CAPTURE: how the run was recorded, with the command
-// line and the whole environment of the process.
+// capture writes META_DATA_CAPTURE: how the run was recorded, with the command line and
+// the environment of the process.
 func (e *exporter) capture() {
 	rows := []pair{
 		{"CAPTURE_EVENT_TYPE", "NvtxEvents"},
@@ -219,7 +221,7 @@ func (e *exporter) capture() {
 	e.pairs(tableCapture, rows)
 }
 
-// metadata is META_DATA_EXPORT, or EXPORT_META_DATA before 3.4.0.
+// metadata writes META_DATA_EXPORT, or EXPORT_META_DATA before 3.4.0.
 func (e *exporter) metadata() {
 	s := e.opt.Schema
 	rows := []pair{
@@ -244,7 +246,7 @@ func (e *exporter) metadata() {
 	e.pairs(tableExport, rows)
 }
 
-// jsonMessage is the jsonText of a range whose text is only there.
+// jsonMessage returns the jsonText of a range that has its text only there.
 func jsonMessage(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {

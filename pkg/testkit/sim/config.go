@@ -9,7 +9,7 @@ import (
 // Mode is how CUDA graphs are used and recorded.
 type Mode string
 
-// Eager runs no graphs. Node and Whole replay generation steps from a graph,
+// The modes. Eager runs no graphs. Node and Whole replay generation steps from a graph,
 // recorded kernel by kernel or as one row.
 const (
 	Eager Mode = "eager"
@@ -17,47 +17,47 @@ const (
 	Whole Mode = "graph"
 )
 
-// Config describes a run to simulate. Default returns one that is complete; a
-// Config made by hand must at least be one of those, changed.
+// Config describes a run to simulate. Default returns a complete one; make others by
+// changing it.
 type Config struct {
 	Seed    uint64 // of all noise
-	Ranks   int    // processes, each with its own GPU(s), in tensor parallel
-	Devices int    // GPUs in each process
+	Ranks   int    // tensor-parallel processes, each with its own GPUs
+	Devices int    // GPUs of each process
 
 	Mode       Mode    // of CUDA graphs
 	Markers    Markers // wording of the forward steps
-	Literal    bool    // TensorRT-LLM ranges as literal text, as in old versions
-	Collective string  // allreduce by "trtllm", "nccl", "vllm"
-	Layers     int     // 2 allreduces each, and one for the embedding, with more than one GPU
-	Fused      bool    // rope and activation inside their neighbours: 7 kernels a layer, not 9
+	Literal    bool    // TensorRT-LLM's ranges have literal text, as in old versions
+	Collective string  // implementation of allreduce: "trtllm", "nccl" or "vllm"
+	Layers     int     // with several GPUs, each has 2 allreduces, and the embedding one
+	Fused      bool    // rope and activation are fused into their neighbours: 7 kernels per layer, not 9
 	Dropped    float64 // share of graph replays that were not recorded
 
 	Warmup       int     // steps of the warm-up segment
 	Pause        float64 // idle milliseconds after the warm-up
 	Steps        int     // steps of the benchmark segment
-	Events       int     // if not 0: instead of Steps, go on until the trace has so many rows
-	ContextEvery int     // one step in so many is a context step; 0: only the first
+	Events       int     // if not 0: replaces Steps, and the run ends when the trace has this many rows
+	ContextEvery int     // every n-th step is a context step; 0: only the first
 	Batch        int     // generation requests in a steady step
 	Tail         int     // last steps with half the batch
 	Tokens       int     // context tokens in a context step
-	PrefillScale float64 // how much longer kernels take in a context step
+	PrefillScale float64 // factor on kernels in a context step
 
-	Host        []HostOp // of a step, in their order
-	KernelScale float64  // multiplies the duration of every kernel
+	Host        []HostOp // operations of a step, in order
+	KernelScale float64  // factor on every kernel
 	LaunchCost  float64  // microseconds of a launch call
 	GraphCost   float64  // microseconds of a graph launch call
 	KernelNoise float64  // relative standard deviation of kernel durations
-	Overlap     bool     // the host waits for the step before, not for this one
+	Overlap     bool     // the host waits for the previous step, not for this one
 
-	AllocEvery int     // a cudaMalloc and a cudaFree in one step of so many; 0: only at the start
-	GCEvery    int     // Python's garbage collector runs in one step of so many; 0: never
-	GC         float64 // microseconds a collection takes
-	GIL        float64 // microseconds a step waits for the interpreter lock; 0: not traced
+	AllocEvery int     // a cudaMalloc and a cudaFree in every n-th step; 0: only at the start
+	GCEvery    int     // Python's garbage collector runs in every n-th step; 0: never
+	GC         float64 // microseconds per collection
+	GIL        float64 // microseconds that a step waits for the GIL; 0: not traced
 	SlowRank   int     // -1: none
-	Slow       float64 // microseconds a step that the slow rank takes longer
-	SlowOp     string  // in which operation
-	Frontend   bool    // a process without GPU, with ranges of its own
-	Overheads  bool    // time of the profiler itself
+	Slow       float64 // microseconds by which a step of the slow rank is longer
+	SlowOp     string  // operation in which the slow rank is slow
+	Frontend   bool    // there is a process without a GPU, with ranges of its own
+	Overheads  bool    // the profiler's own time is recorded
 
 	Traffic Traffic   // what requests ask for
 	Model   Model     // what the layers are made of
@@ -65,19 +65,19 @@ type Config struct {
 	Engine  Engine    // how steps are scheduled and launched
 	Noise   Noise     // beyond that of each operation
 	Faults  []Fault   // planted causes of lost time
-	Why     HostCause // of time that hosts lose, with what the operating system shows
-	Helpers []Helper  // threads beside those of the engine, where Why records what threads do
+	Why     HostCause // why hosts lose time, and what the operating system shows of it
+	Helpers []Helper  // further threads, recorded if Why records what threads do
 
-	Start       int64     // ns after the session began at which the run starts
-	UTC         int64     // session start
-	ClockOffset []float64 // microseconds: of report i the clock is late by this and the session start early by as much
-	ClockError  []float64 // microseconds: of report i the session start is off by this
+	Start       int64     // start of the run, ns after that of the session
+	UTC         int64     // session start, ns since 1970
+	ClockOffset []float64 // microseconds by which report i's clock is late and its session start early
+	ClockError  []float64 // microseconds by which report i's session start is wrong
 	Secret      string    // see Capture.Secret
 }
 
-// Default is a small host-bound run: two ranks in tensor parallel, a
-// Llama-like model of 16 layers, generation steps replayed from a graph and
-// recorded kernel by kernel, TensorRT-LLM's newest markers.
+// Default returns a small host-bound run: two tensor-parallel ranks, a Llama-like model
+// with 16 layers, generation steps replayed from a graph and recorded kernel by kernel,
+// and TensorRT-LLM's newest markers.
 func Default() Config {
 	return Config{
 		Seed: 1, Ranks: 2, Devices: 1,
@@ -90,9 +90,9 @@ func Default() Config {
 	}
 }
 
-// SetHost changes the mean cost of a host operation, in microseconds, and
-// reports whether there is one of that name. The operations of c are copied
-// first, so other Configs keep theirs.
+// SetHost changes the mean cost of a host operation, in microseconds, and reports whether
+// there is one with that name. It copies the operations of c first, so other Configs keep
+// theirs.
 func (c *Config) SetHost(name string, mean float64) bool {
 	i := slices.IndexFunc(c.Host, func(op HostOp) bool { return op.Name == name })
 	if i < 0 {
@@ -103,7 +103,7 @@ func (c *Config) SetHost(name string, mean float64) bool {
 	return true
 }
 
-// check says what cannot be simulated.
+// check returns an error if the run cannot be simulated.
 func (c *Config) check() error {
 	switch {
 	case c.Ranks < 1 || c.Devices < 1:
@@ -127,7 +127,7 @@ func (c *Config) check() error {
 	return checkHost(c.Host)
 }
 
-// domain is the NVTX domain of the engine's ranges and how it keeps their text.
+// domain returns the NVTX domain of the engine's ranges, and where they keep their text.
 func (c *Config) domain() (domain uint32, form TextForm) {
 	if c.Literal || !strings.HasPrefix(string(c.Markers), "trtllm") && c.Markers != NoMarkers {
 		return 0, Literal

@@ -9,24 +9,23 @@ import (
 	"time"
 )
 
-// Options say how a trace is written. The zero value is a lazy export of the
-// newest schema but one.
+// Options say how to write a trace. The zero value is a lazy export of schema 3.25.0.
 type Options struct {
-	// Schema is the version to write; zero is 3.25.0.
+	// Schema is the version to write; the zero value stands for 3.25.0.
 	Schema Schema
-	// EmptyTables also writes the tables that have no rows, as exports that
-	// are not lazy do, and many of other kinds of tracing.
+	// EmptyTables also writes tables without rows, as exports that are not lazy do, and
+	// many tables of other kinds of tracing.
 	EmptyTables bool
-	// Reduced leaves out what trimmed exports lack: globalPid, contextId,
-	// eventClass, the metadata and all that describes the target.
+	// Reduced omits what trimmed exports lack: globalPid, contextId, eventClass, the
+	// metadata, and the description of the target.
 	Reduced bool
-	// Drop leaves out whole tables ("NVTX_EVENTS") and single columns
+	// Drop omits whole tables ("NVTX_EVENTS") and single columns
 	// ("CUPTI_ACTIVITY_KIND_KERNEL.graphNodeId").
 	Drop []string
 }
 
-// rowSink takes the rows of one table. A column keeps its value until it is set
-// again; columns below 0 are ignored.
+// rowSink takes the rows of one table. A column keeps its value until it is set again.
+// Columns below 0 are ignored.
 type rowSink interface {
 	Int(i int, v int64)
 	Text(i int, s string)
@@ -39,8 +38,8 @@ type exportSink interface {
 	add(name string, columns []column) rowSink
 }
 
-// exporter writes one trace to one sink. The first error is kept and ends the
-// writing of its table.
+// exporter writes one trace to one sink. The first error is kept; no table is begun after
+// it.
 type exporter struct {
 	trace  *Trace
 	sink   exportSink
@@ -49,7 +48,7 @@ type exporter struct {
 	err    error
 }
 
-// export writes all tables of the trace, in an order like that of nsys.
+// export writes all tables of a trace, in an order like nsys's.
 func export(t *Trace, sink exportSink, opt Options) error {
 	if opt.Schema == (Schema{}) {
 		opt.Schema = Schema3_25_0
@@ -73,15 +72,15 @@ func export(t *Trace, sink exportSink, opt Options) error {
 	return errors.Join(e.err, t.err())
 }
 
-// target is one open table and where its columns are.
+// target is an open table with the positions of its columns.
 type target struct {
 	rowSink
 	at map[string]int
 	e  *exporter
 }
 
-// open begins a table of so many rows, or returns nil where the export does not
-// have it.
+// open begins a table with the given number of rows. It returns nil if the export does
+// not have the table.
 func (e *exporter) open(t table, rows int) *target {
 	if e.err != nil || !t.in(e.opt.Schema) || slices.Contains(e.opt.Drop, t.name) {
 		return nil
@@ -103,7 +102,7 @@ func (e *exporter) open(t table, rows int) *target {
 	return &target{rowSink: e.sink.add(t.name, columns), at: at, e: e}
 }
 
-// col is where a column is, -1 if the table lacks it.
+// col returns the position of a column, -1 if the table lacks it.
 func (t *target) col(name string) int {
 	if i, ok := t.at[name]; ok {
 		return i
@@ -111,14 +110,14 @@ func (t *target) col(name string) int {
 	return -1
 }
 
-// ints sets the same number in several columns.
+// ints sets several columns to the same number.
 func (t *target) ints(v int64, names ...string) {
 	for _, n := range names {
 		t.Int(t.col(n), v)
 	}
 }
 
-// step ends the row and reports whether to go on.
+// step ends the row and reports whether to continue.
 func (t *target) step() bool {
 	if err := t.Step(); err != nil {
 		t.e.err = err
@@ -127,8 +126,8 @@ func (t *target) step() bool {
 	return true
 }
 
-// small writes a table of few rows: of each the values of the columns named, which are
-// int64 or string. Columns that the table lacks are left out, those not named are NULL.
+// small writes a table with few rows. Each row has values for the named columns, of type
+// int64 or string. Columns that the table lacks are skipped; those not named are NULL.
 func (e *exporter) small(t table, columns string, rows ...[]any) {
 	w := e.open(t, len(rows))
 	if w == nil {
@@ -160,8 +159,8 @@ func (t *target) orNull(i int, id uint64) {
 	t.Int(i, int64(id))
 }
 
-// rows writes one table: a row for each of list. columns finds the columns of the
-// table, sets what all rows share, and returns what sets those of one row.
+// rows writes a table with one row for each element of list. columns finds the columns,
+// sets those that all rows share, and returns a function that sets those of one row.
 func rows[T any](e *exporter, t table, list *List[T], columns func(*target) func(*T)) {
 	w := e.open(t, list.Len())
 	if w == nil {
@@ -176,7 +175,7 @@ func rows[T any](e *exporter, t table, list *List[T], columns func(*target) func
 	}
 }
 
-// strings writes StringIds last, when every name has been used.
+// strings writes StringIds. It comes last, when every name has been used.
 func (e *exporter) strings() {
 	w := e.open(tableStrings, len(e.trace.strings))
 	if w == nil {
@@ -202,7 +201,8 @@ func (e *exporter) idle() {
 	}
 }
 
-// span is the first start and the last end of kernels, replays and calls.
+// span returns the first start and the last end of kernels, replays and calls, 0 and 0
+// without any.
 func (t *Trace) span() (start, end int64) {
 	start, end = math.MaxInt64, math.MinInt64
 	extend := func(s, e int64) { start, end = min(start, s), max(end, e) }
@@ -223,5 +223,5 @@ func (t *Trace) span() (start, end int64) {
 	return start, end
 }
 
-// clockText is a time as nsys writes it into TEXT columns.
+// clockText formats a time as nsys does in TEXT columns.
 func clockText(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05") }

@@ -2,16 +2,16 @@ package sim
 
 import "math"
 
-// gpuAt is where the columns are that all tables of GPU work have.
+// gpuAt has the positions of the columns that all tables of GPU work share.
 type gpuAt struct{ start, end, device, context, stream, corr, pid, node int }
 
-// gpu finds the columns, of which a version may lack some.
+// gpu finds these columns; a version may lack some.
 func (t *target) gpu() gpuAt {
 	return gpuAt{t.col("start"), t.col("end"), t.col("deviceId"), t.col("contextId"),
 		t.col("streamId"), t.col("correlationId"), t.col("globalPid"), t.col("graphNodeId")}
 }
 
-// work sets the columns of gpuAt.
+// work sets these columns.
 func (t *target) work(at gpuAt, w *Work) {
 	t.Int(at.start, w.Start+t.e.offset)
 	t.Int(at.end, w.End+t.e.offset)
@@ -23,7 +23,7 @@ func (t *target) work(at gpuAt, w *Work) {
 	t.orNull(at.node, w.Node)
 }
 
-// kernels writes the kernels. What of them no reader needs is the same in every row.
+// kernels writes the kernels. Columns that no reader needs are the same in every row.
 func (e *exporter) kernels() {
 	rows(e, tableKernel, &e.trace.Kernels, func(w *target) func(*Kernel) {
 		w.ints(0, "cacheConfig", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread",
@@ -52,7 +52,8 @@ func (e *exporter) kernels() {
 	})
 }
 
-// replays writes whole graphs. Times of 0 stay: those of a replay that was not collected.
+// replays writes whole-graph rows. Times of 0 are not shifted: they mean that the replay
+// was not collected.
 func (e *exporter) replays() {
 	rows(e, tableReplay, &e.trace.Replays, func(w *target) func(*Replay) {
 		at, graph, exec := w.gpu(), w.col("graphId"), w.col("graphExecId")
@@ -70,7 +71,7 @@ func (e *exporter) replays() {
 	})
 }
 
-// copies writes the copies, with the kinds of memory at both ends.
+// copies writes the copies, with the kind of memory at both ends.
 func (e *exporter) copies() {
 	rows(e, tableCopy, &e.trace.Copies, func(w *target) func(*Copy) {
 		w.ints(1, "copyCount")
@@ -90,7 +91,7 @@ func (e *exporter) copies() {
 	})
 }
 
-// copyEnds are the kinds of memory of a copy: 1 pinned, 2 device.
+// copyEnds returns the kinds of memory of a copy: 1 pinned, 2 device.
 func copyEnds(kind uint8) (from, to int64) {
 	switch kind {
 	case 1:
@@ -101,7 +102,7 @@ func copyEnds(kind uint8) (from, to int64) {
 	return 2, 2
 }
 
-// pageable is the kind of memory where the host's is not pinned.
+// pageable returns a kind of memory with pageable, 0, instead of pinned.
 func pageable(kind int64) int64 {
 	if kind == 1 {
 		return 0
@@ -122,10 +123,10 @@ func (e *exporter) fills() {
 	})
 }
 
-// noStream is what CUPTI writes as the stream of a wait for an event.
+// noStream is the stream that CUPTI writes for a wait for an event.
 const noStream = math.MaxUint32
 
-// syncs writes the waits; one for an event has no stream.
+// syncs writes the waits. A wait for an event has no stream.
 func (e *exporter) syncs() {
 	rows(e, tableSync, &e.trace.Syncs, func(w *target) func(*Sync) {
 		at, kind, event := w.gpu(), w.col("syncType"), w.col("eventId")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// calls writes the API calls as nsys does: thread after thread, each in time.
+// calls writes the API calls as nsys does: thread by thread, each in order of time.
 func (e *exporter) calls() {
 	w := e.open(tableCall, e.trace.Calls.Len())
 	if w == nil {
@@ -33,7 +33,8 @@ func (e *exporter) calls() {
 	}
 }
 
-// callThreads are the threads that called CUDA, in the order they first did.
+// callThreads returns the global ids of the threads that called CUDA, in the order of
+// their first call.
 func (e *exporter) callThreads() []int64 {
 	var threads []int64
 	last := int64(-1)
@@ -47,7 +48,8 @@ func (e *exporter) callThreads() []int64 {
 	return threads
 }
 
-// eventClass tells the runtime's calls from the driver's by their names.
+// eventClass returns 1 for a call of the driver and 0 for one of the runtime, by its
+// name.
 func eventClass(api string) int64 {
 	if strings.HasPrefix(api, "cu") && !strings.HasPrefix(api, "cuda") {
 		return 1
@@ -55,8 +57,8 @@ func eventClass(api string) int64 {
 	return 0
 }
 
-// notes writes ranges, marks and domains; NULL is the end of what was never closed, and the
-// thread that ended a range where it is the one that began it.
+// notes writes ranges, marks and domains. The end of a range that was never closed is
+// NULL. So is the thread that ended a range if it is the one that began it.
 func (e *exporter) notes() {
 	rows(e, tableNVTX, &e.trace.NVTX, func(w *target) func(*NVTXEvent) {
 		event, start, end, kind := w.col("eventId"), w.col("start"), w.col("end"), w.col("eventType")
@@ -84,7 +86,7 @@ func (e *exporter) notes() {
 	})
 }
 
-// nvtxText puts the text of an NVTX row where its form keeps it.
+// nvtxText writes the text of an NVTX row to the column that its form uses.
 func (e *exporter) nvtxText(w *target, n *NVTXEvent) {
 	text, id, json := w.col("text"), w.col("textId"), w.col("jsonText")
 	w.Null(text)
@@ -103,8 +105,8 @@ func (e *exporter) nvtxText(w *target, n *NVTXEvent) {
 	}
 }
 
-// overheads writes what CUPTI and what nsys say of their own time: from 2026 on each has
-// a table.
+// overheads writes the profiler's own time, as reported by CUPTI and by nsys. Since 2026
+// each has a table.
 func (e *exporter) overheads() {
 	var profiler, cupti List[Overhead]
 	for o := range e.trace.Overheads.All() {

@@ -5,59 +5,57 @@ import (
 	"slices"
 )
 
-// Traffic is what requests ask of the engine. Its zero value is a load without
-// end that never changes.
+// Traffic is the load of requests. The zero value is an endless load that never changes.
 type Traffic struct {
-	Chunks     int     // a prefill is split over so many steps; 0, 1: it is not
-	Decode     bool    // no context steps: the prompts were read before the recording
+	Chunks     int     // steps over which a prefill is split; 0, 1: it is not
+	Decode     bool    // no context steps: prompts were read before the recording
 	Alone      bool    // context steps hold no generation requests
-	FinishStep int     // a request ends every so many steps, to be replaced at the next context step; 0: none
-	IdleEvery  int     // no requests come for a while every so many steps; 0: never
-	IdleMin    float64 // ms, the shortest such while
-	IdleMax    float64 // ms, the longest
+	FinishStep int     // every n-th step a request ends, to be replaced at the next context step; 0: never
+	IdleEvery  int     // every n-th step no requests come for a while; 0: never
+	IdleMin    float64 // shortest time without requests, ms
+	IdleMax    float64 // longest time without requests, ms
 }
 
-// Model is what the layers are made of. Its zero value is a dense Llama.
+// Model is the structure of the layers. The zero value is a dense Llama.
 type Model struct {
-	AttentionEvery int    // a Mamba hybrid with attention in one layer of so many; 0: in all
-	Experts        bool   // mixture-of-experts layers, but for the first DenseFirst
-	DenseFirst     int    // dense layers ahead of those with experts
-	Shared         bool   // a shared expert beside the routed ones
+	AttentionEvery int    // a Mamba hybrid with attention in every n-th layer; 0: in all
+	Experts        bool   // mixture-of-experts layers, except the first DenseFirst
+	DenseFirst     int    // dense layers before those with experts
+	Shared         bool   // a shared expert besides the routed ones
 	AllToAll       bool   // experts are reached by all-to-all, not by allreduce
 	AttentionDP    bool   // attention is data-parallel: no allreduce after it
 	SideStream     bool   // the allreduces run on a second stream
 	CopyStream     bool   // inputs and outputs are copied on a stream of their own
 	PrefillComm    string // allreduce of context steps, as Config.Collective; "": the same
-	Scatter        bool   // sequence parallelism: reduce-scatter and all-gather in place of each allreduce
-	Kernels        string // whose names kernels have: "" TensorRT-LLM's, "compiled" torch.compile's, "torch" PyTorch's and flashinfer's
+	Scatter        bool   // sequence parallelism: reduce-scatter and all-gather replace each allreduce
+	Kernels        string // kernel names: "" for TensorRT-LLM's, "compiled" for torch.compile's, "torch" for PyTorch's and flashinfer's
 }
 
-// Draft is speculative decoding. Its zero value is none.
+// Draft is speculative decoding. The zero value is none.
 type Draft struct {
 	Tokens int  // forward passes of the draft model per step
-	Layers int  // of the draft model, each with its two allreduces
-	Inside bool // inside the forward step's range and graph (MTP, Eagle in one model), else ahead of it
+	Layers int  // layers of the draft model, each with two allreduces
+	Inside bool // inside the forward step's range and graph (MTP, Eagle in one model), otherwise before it
 }
 
-// Engine is how steps are scheduled and launched. Its zero value is a plain
-// loop.
+// Engine is how steps are scheduled and launched. The zero value is a plain loop.
 type Engine struct {
-	Ahead            int     // the host waits for the step so many before this one, at most 64; 0: as Config.Overlap says
-	NoWait           bool    // the wait is not recorded as a call, as where another thread waits
+	Ahead            int     // the host waits for the n-th step before this one, at most 64; 0: as Config.Overlap says
+	NoWait           bool    // the wait is not recorded as a call, as if another thread waited
 	SampleComm       string  // collective of the sampler, outside the markers: "", "allreduce", "allgather"
-	SampleComms      int     // how many of them per step
-	Piecewise        bool    // a graph per piece between eager attention calls, as vLLM compiles
-	PiecewiseContext bool    // context steps replay pieces, too
-	EagerShare       float64 // share of the generation steps that find no graph and run eagerly
+	SampleComms      int     // number of these per step
+	Piecewise        bool    // one graph per piece between eager attention calls, as vLLM compiles
+	PiecewiseContext bool    // context steps also replay pieces
+	EagerShare       float64 // share of steps that find no graph and run eagerly
 	Pipeline         int     // pipeline stages, each of Ranks/Pipeline tensor-parallel ranks; 0, 1: none
-	RecordSteps      int     // cudaProfilerStart and Stop around so many benchmark steps at a time; 0: all is recorded
-	SkipSteps        int     // steps between two such ranges
+	RecordSteps      int     // benchmark steps between cudaProfilerStart and Stop; 0: all is recorded
+	SkipSteps        int     // steps between two of these ranges
 	SplitRanges      bool    // each range is a report of its own (--capture-range-end=repeat)
-	QueueDepth       int     // launches that fit into the GPU's queue: one more blocks; 0: no limit
-	PrepKernels      int     // small kernels that prepare the inputs of a step, ahead of the forward pass
-	LostMarkers      float64 // share of the forward-step ranges that the profiler lost
-	CutFrom          float64 // recording begins after this share of the run, in the middle of things
-	CutTo            float64 // and ends here; 0: with the run
+	QueueDepth       int     // launches that fit into the GPU's queue, one more blocks; 0: no limit
+	PrepKernels      int     // small kernels that prepare a step's inputs, before the forward pass
+	LostMarkers      float64 // share of forward-step ranges that the profiler lost
+	CutFrom          float64 // recording begins after this share of the run, in mid-step
+	CutTo            float64 // recording ends after this share; 0: with the run
 	LogitsOutside    bool    // the sampler computes the logits, outside the graph and the marker
 	MaxGraph         int     // generation steps with more requests find no graph and run eagerly; 0: none
 }
@@ -66,31 +64,31 @@ type Engine struct {
 const (
 	FaultSync     = "sync"     // a cudaDeviceSynchronize at the end of a host operation
 	FaultPageable = "pageable" // a pageable cudaMemcpyAsync that blocks for US, in every layer of an eager step
-	FaultJIT      = "jit"      // modules are loaded for US and thousands (Count) of elementwise kernels launched
+	FaultJIT      = "jit"      // modules are loaded for US, and Count elementwise kernels launched
 	FaultTail     = "tail"     // the operation takes US longer
 	FaultGC       = "gc"       // Python's garbage collector runs for US, without a range
 	FaultAlloc    = "alloc"    // cudaMalloc and cudaFree of US together
 	FaultSlowGPU  = "slowgpu"  // kernels of the rank take Factor times as long
-	FaultRotate   = "rotate"   // another rank each step takes US longer
-	FaultLayer    = "layer"    // another rank in each layer with experts of an eager step takes US longer, in a range called At
+	FaultRotate   = "rotate"   // each step, another rank takes US longer
+	FaultLayer    = "layer"    // in each layer with experts of an eager step, another rank takes US longer, in a range named At
 	FaultCopy     = "copy"     // a copy from pageable memory at the end of a host operation, which waits for the GPU and takes US
 )
 
-// Fault is something planted that costs time.
+// Fault is a planted cause of lost time.
 type Fault struct {
-	Kind   string  // one of the above
-	At     string  // host operation where it strikes; empty: the one that prepares inputs
-	Every  int     // strikes in one step of so many, from the Every-th on
-	Share  float64 // or in this share of the steps, by chance; with neither: in all
-	Rank   int     // where it strikes; -1: on all ranks
+	Kind   string  // one of the constants
+	At     string  // host operation in which it strikes; empty: the one that prepares inputs
+	Every  int     // strikes in every n-th step, from the n-th on
+	Share  float64 // or in this share of steps, by chance; with neither: in all
+	Rank   int     // rank that it strikes; -1: all ranks
 	US     float64 // microseconds
-	Factor float64 // of FaultSlowGPU
-	Count  int     // of FaultJIT
+	Factor float64 // factor on kernels, for FaultSlowGPU
+	Count  int     // number of kernels, for FaultJIT
 }
 
 var faultKinds = []string{FaultSync, FaultPageable, FaultJIT, FaultTail, FaultGC, FaultAlloc, FaultSlowGPU, FaultRotate, FaultLayer, FaultCopy}
 
-// checkFeatures says what of the newer parts of a Config cannot be simulated.
+// checkFeatures returns an error if the newer parts of a Config cannot be simulated.
 func (c *Config) checkFeatures() error {
 	if err := c.Why.check(); err != nil {
 		return err
@@ -123,7 +121,7 @@ func (c *Config) checkFeatures() error {
 	return nil
 }
 
-// strikes reports whether a fault is felt by a rank in a step.
+// strikes reports whether a rank suffers a fault in the current step.
 func (r *rank) strikes(f *Fault) bool {
 	if f.Rank >= 0 && f.Rank != r.index {
 		return false
@@ -142,7 +140,7 @@ func (r *rank) strikes(f *Fault) bool {
 // waits reports whether the fault waits for the GPUs.
 func (f *Fault) waits() bool { return f.Kind == FaultSync || f.Kind == FaultCopy }
 
-// layer is what a layer with experts takes longer on this rank.
+// layer counts a layer with experts, and adds the time of a FaultLayer that strikes it.
 func (r *rank) layer() {
 	r.experts++
 	for i := range r.s.c.Faults {
@@ -155,12 +153,12 @@ func (r *rank) layer() {
 	}
 }
 
-// at reports whether a fault strikes in this operation.
+// in reports whether a fault strikes in this operation.
 func (f *Fault) in(op *HostOp) bool {
 	return f.At == op.Name || f.At == "" && op.Role == Prepare
 }
 
-// suffer plants the faults of an operation that is under way.
+// suffer adds the faults of an operation that is under way.
 func (r *rank) suffer(op *HostOp) {
 	for i := range r.s.c.Faults {
 		f := &r.s.c.Faults[i]
@@ -180,8 +178,8 @@ func (r *rank) suffer(op *HostOp) {
 	}
 }
 
-// compile is what a first use of a kernel's new form costs: modules built and
-// loaded, and the tuning runs of the kernels in them.
+// compile simulates the first use of a new form of a kernel: modules are built and
+// loaded, and their kernels tuned.
 func (r *rank) compile(f *Fault, ns int64) {
 	const modules = 12
 	for range modules {
@@ -199,7 +197,7 @@ func (r *rank) compile(f *Fault, ns int64) {
 	}
 }
 
-// slowdown is how much longer the kernels of a rank take.
+// slowdown returns the factor on the kernels of a rank.
 func (r *rank) slowdown() float64 {
 	factor := 1.0
 	for i := range r.s.c.Faults {
@@ -210,8 +208,8 @@ func (r *rank) slowdown() float64 {
 	return factor
 }
 
-// blocks returns the cost of a pageable copy in each layer of this step, in ns,
-// 0 for none.
+// pageable returns the cost of a pageable copy in each layer of this step, in ns, 0 for
+// none.
 func (r *rank) pageable() int64 {
 	for i := range r.s.c.Faults {
 		if f := &r.s.c.Faults[i]; f.Kind == FaultPageable && r.strikes(f) {

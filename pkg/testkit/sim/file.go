@@ -11,10 +11,10 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
-// sqliteSink writes the tables into one SQLite file.
+// sqliteSink writes tables into one SQLite file.
 type sqliteSink struct{ w *sqlitefile.Writer }
 
-// add begins a table. Its error is that of Close.
+// add begins a table. Close of the writer returns its errors.
 func (s sqliteSink) add(name string, columns []column) rowSink {
 	lines := make([]string, len(columns))
 	for i, c := range columns {
@@ -23,10 +23,9 @@ func (s sqliteSink) add(name string, columns []column) rowSink {
 	return s.w.Table(name, lines)
 }
 
-// WriteSQLite writes the trace as a SQLite export. The file appears whole or
-// not at all; the same trace and options give the same bytes. Strings that go
-// with the description of the target are interned on the way, so a trace
-// belongs to one writer at a time.
+// WriteSQLite writes the trace as a SQLite export. The file appears whole or not at all.
+// The same trace and options give the same bytes. Writing interns the strings that
+// describe the target, so only one writer may use a trace at a time.
 func (t *Trace) WriteSQLite(path string, opt Options) error {
 	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
@@ -47,9 +46,9 @@ func (t *Trace) WriteSQLite(path string, opt Options) error {
 	return nil
 }
 
-// WriteParquetDir writes the trace as a directory of Parquet files, one a
-// table, with the unsigned ids that such exports keep. The directory must not
-// be there yet; it appears whole or not at all.
+// WriteParquetDir writes the trace as a directory of Parquet files, one per table. Ids
+// are unsigned, as in such exports. The directory must not exist; it appears whole or not
+// at all.
 func (t *Trace) WriteParquetDir(dir string, opt Options) error {
 	if _, err := os.Lstat(dir); err == nil {
 		return fmt.Errorf("write %s: the directory is already there", dir)

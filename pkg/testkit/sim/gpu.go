@@ -9,17 +9,17 @@ import (
 type device struct {
 	rank    *rank
 	id      int32
-	free    int64    // when its queues are empty
-	streams [3]int64 // when each stream is
+	free    int64    // time when its queues are empty
+	streams [3]int64 // the same for each stream
 	queue   []queued
-	head    int    // of the queue, the first piece of work not placed yet
-	meets   int    // collectives of the step that it came to
-	links   [2]int // transfers to the next and from the previous stage
+	head    int    // index in queue of the first work that is not placed
+	meets   int    // collectives of the step that it reached
+	links   [2]int // transfers to the next stage and from the previous one
 	dropped bool   // this step's replays are not recorded
 	replays []Replay
-	ends    []int64 // of the latest pieces of work, as many as the GPU's queue holds
-	placed  int     // pieces of work placed since the run began
-	called  int     // and launched
+	ends    []int64 // ends of the latest work, as many as the GPU's queue holds
+	placed  int     // work placed since the run began
+	called  int     // work launched since the run began
 }
 
 // The streams of a device.
@@ -29,7 +29,7 @@ const (
 	copyStream
 )
 
-// streamIDs are the numbers that the export has for them.
+// streamIDs are the numbers of the streams in the export.
 var streamIDs = [3]uint32{mainStream, 20, 24}
 
 // queued is work whose launching call has been made.
@@ -40,12 +40,12 @@ type queued struct {
 	node   uint64
 	graph  uint32
 	part   part
-	// since gpus ran:
+	// Set by gpus:
 	ns, start, end int64
 	arrived        bool
 }
 
-// part is what a piece of work is for.
+// part is the purpose of a piece of work.
 type part uint8
 
 const (
@@ -53,7 +53,7 @@ const (
 	forwardPart
 )
 
-// gpus runs what all queues hold.
+// gpus runs the work in all queues.
 func (s *simulator) gpus() {
 	s.draw()
 	s.place()
@@ -61,8 +61,8 @@ func (s *simulator) gpus() {
 	s.flush()
 }
 
-// draw decides how long everything takes. The queues of devices of one stage are
-// equal; a collective takes on all as long as the first one drew.
+// draw draws how long everything takes. The devices of one stage have equal queues. A
+// collective takes the same time on all devices, as drawn by the first one.
 func (s *simulator) draw() {
 	for i := range s.longest() {
 		first := slices.IndexFunc(s.devices, func(d *device) bool { return i < len(d.queue) })
@@ -81,7 +81,7 @@ func (s *simulator) draw() {
 	}
 }
 
-// longest is the length of the longest queue.
+// longest returns the length of the longest queue.
 func (s *simulator) longest() (n int) {
 	for _, d := range s.devices {
 		n = max(n, len(d.queue))
@@ -89,19 +89,19 @@ func (s *simulator) longest() (n int) {
 	return n
 }
 
-// meeting is a collective that some of its ranks have come to.
+// meeting is a collective that some of its ranks have reached.
 type meeting struct {
 	parties, arrived int
 	at, ns           int64
 }
 
-// meetingKey names a collective of a step: the n-th of a stage, or the n-th
-// transfer between a rank of one stage and its partner in the next.
+// meetingKey identifies a collective of a step: the n-th of a stage, or the n-th transfer
+// between a rank and its partner in the next stage.
 type meetingKey struct{ link, group, n int }
 
-// place finds out when everything runs.
-// Queues are worked off in turn until each waits for a rank that has not come to a
-// collective yet; that all wait at once would be a mistake in the model.
+// place determines when everything runs. It works off the queues in turn, each until it
+// waits for a rank that has not reached a collective. All waiting at once would be a
+// mistake in the model.
 func (s *simulator) place() {
 	meetings := map[meetingKey]*meeting{}
 	for _, d := range s.devices {
@@ -122,9 +122,9 @@ func (s *simulator) place() {
 	}
 }
 
-// advance places the next piece of work, unless it waits for another rank.
-// It returns whether it did. A collective begins on each rank when that is ready and ends on
-// all when the last to come has had its time.
+// advance places the next piece of work, unless it waits for another rank, and reports
+// whether it did. A collective begins on each rank when that rank is ready. It ends on
+// all ranks when the last to arrive has had its time.
 func (d *device) advance(meetings map[meetingKey]*meeting) bool {
 	q := &d.queue[d.head]
 	if !q.arrived {
@@ -156,8 +156,8 @@ func (d *device) advance(meetings map[meetingKey]*meeting) bool {
 	return true
 }
 
-// finished remembers the end of a piece of work, for launches that must wait
-// until the queue has room.
+// finished records the end of a piece of work, for launches that must wait until the
+// queue has room.
 func (d *device) finished(end int64) {
 	if n := d.rank.s.c.Engine.QueueDepth; n > 0 {
 		if len(d.ends) < n {
@@ -168,8 +168,8 @@ func (d *device) finished(end int64) {
 	d.placed++
 }
 
-// key is which collective a piece of work is, how many devices take part, and where the
-// device counts those of the kind that have happened.
+// key returns which collective a piece of work is and how many devices take part. count
+// is the device's number of completed collectives of that kind.
 func (d *device) key(q *queued) (key meetingKey, parties int, count *int) {
 	all := d.rank.s.devices
 	size := len(all) / max(1, d.rank.s.c.Engine.Pipeline) // devices of a stage
@@ -183,11 +183,11 @@ func (d *device) key(q *queued) (key meetingKey, parties int, count *int) {
 	return meetingKey{0, at / size, d.meets}, size, &d.meets
 }
 
-// eventLatency passes between work on one stream and what waits for it on
-// another.
+// eventLatency is the time in ns from the end of work on one stream to the start of what
+// waits for it on another.
 const eventLatency = 1500
 
-// ready is when the work at the head of the queue can start.
+// ready returns when the work at the head of the queue can start.
 func (d *device) ready(q *queued) int64 {
 	called, gap := q.called+apiToKernel, int64(eagerGap)
 	if q.node != 0 {
@@ -203,7 +203,7 @@ func (d *device) ready(q *queued) int64 {
 	return at
 }
 
-// recordAll adds the rows of what ran.
+// recordAll adds the rows of the work that ran.
 func (s *simulator) recordAll() {
 	for i := range s.longest() {
 		for _, d := range s.devices {
@@ -214,8 +214,8 @@ func (s *simulator) recordAll() {
 	}
 }
 
-// record adds the row of a finished piece of work, if it is recorded as one.
-// Truth knows of it in any case; of a replay that was not recorded there is no row.
+// record adds the row of finished work, if it has a row of its own. The truth includes
+// all work; a replay that was not recorded has no row.
 func (s *simulator) record(d *device, q *queued) {
 	r := d.rank
 	whole := q.node != 0 && s.c.Mode == Whole
@@ -238,7 +238,7 @@ func (s *simulator) record(d *device, q *queued) {
 	}
 }
 
-// flush adds the kernels of the step in order of time, and whole-graph rows.
+// flush adds the step's kernels in order of time, and whole-graph rows.
 func (s *simulator) flush() {
 	slices.SortStableFunc(s.kernels, func(a, b placedKernel) int { return cmp.Compare(a.k.Start, b.k.Start) })
 	for i := range s.kernels {

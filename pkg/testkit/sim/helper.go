@@ -1,16 +1,17 @@
 package sim
 
-// Helper is a thread beside those of the engine, from the start of the run to its end.
+// Helper is a thread besides those of the engine, which lives for the whole run.
 type Helper struct {
-	Name string // of its process, "" for a thread of the first rank
-	// Busy is the share of the time that it is on a CPU; the rest it waits for work, in epoll_wait.
+	Name string // name of its process, "" for a thread of the first rank
+	// Busy is the share of time that it is on a CPU, 0 to 1. The rest of the time it
+	// waits for work in epoll_wait.
 	Busy float64
-	// Call is a call of the system that it is in while it is on a CPU, again and again; "" for none.
+	// Call is the system call that it makes repeatedly while on a CPU, "" for none.
 	Call string
 }
 
-// The threads of helpers, by what is added to the id of the first rank's main one, or of the
-// process before it.
+// The thread of helper i has the id of the first rank's main thread plus firstHelper+i.
+// With a process of its own, it has the id helperPID+i.
 const (
 	firstHelper = 11
 	helperPID   = firstPID - 300
@@ -19,6 +20,8 @@ const (
 // helperRound is the mean time from one piece of work to the next of a helper, ns, and callRound
 // that from one call to the next.
 const (
+	// helperRound is a helper's mean time from one piece of work to the next, callRound
+	// the time from one call to the next, in ns.
 	helperRound = 2_000_000
 	callRound   = 50_000
 )
@@ -61,20 +64,20 @@ func (s *simulator) help() {
 	}
 }
 
-// limit is a limit on the CPU time of all processes in each period.
+// limit is a limit on the CPU time of all processes in each period. Times are in ns.
 type limit struct {
-	period   int64    // number of the one in which the last time was used
-	used     int64    // in it, by the first rank
-	since    int64    // that rank used time up to here
-	from, to int64    // the last time in which all were stopped
-	workers  [2]int64 // threads of the first rank that always run: since when
+	period   int64    // number of the current period
+	used     int64    // CPU time that the first rank used in it
+	since    int64    // end of the time counted in used
+	from, to int64    // the last stretch in which all were stopped
+	workers  [2]int64 // start times of threads of the first rank that always run
 }
 
-// quotaPeriod is how long a period is, in ns: the kernel's default.
+// quotaPeriod is the length of a period in ns, the kernel's default.
 const quotaPeriod = 100_000_000
 
-// throttle stops the rank where what its process may use of CPUs in this period is used up. The
-// first rank's use stands for that of all.
+// throttle stops the rank once the CPU time of the period is used up. The first rank's
+// use stands for that of all ranks.
 func (r *rank) throttle() {
 	l := &r.s.limit
 	if r.index == 0 {

@@ -1,8 +1,7 @@
 package sim
 
-// begin starts a step on the host.
-// All that the step draws comes from a source of its own, in this order: what is drawn later
-// must come after, or other runs change their bytes.
+// begin starts a step on the host. All that the step draws comes from one source, in this
+// order. New draws must come last, or other runs would change their bytes.
 func (r *rank) begin(info stepInfo) {
 	r.step = info
 	r.rng = r.s.random(r.index, info.number)
@@ -35,13 +34,13 @@ func (r *rank) finish() {
 	if r.s.c.GIL > 0 {
 		r.gil("Holding GIL", r.holding, r.now, r.tid)
 	}
-	// Another thread looks after events that are done.
+	// Another thread handles completed events.
 	r.t.Calls.Add(Call{Start: r.now - 200_000, End: r.now - 200_000 + callCost, Name: r.t.String(apiQuery),
 		Corr: r.id(), Process: r.process, TID: r.tid + 3})
 }
 
-// operations runs the host operations from one index to another, the nested
-// ones inside those they belong to.
+// operations runs the host operations from one index up to another. Nested ones run
+// inside their parents.
 func (r *rank) operations(from, to int) {
 	for i := from; i < to; i++ {
 		if r.s.c.Host[i].Parent == "" {
@@ -50,8 +49,8 @@ func (r *rank) operations(from, to int) {
 	}
 }
 
-// operation runs one host operation and records its range: half of its own
-// time, what is nested in it, what its role does, the other half.
+// operation runs one host operation and records its range: half of its own time, the
+// nested operations, what its role does, and the other half.
 func (r *rank) operation(i int) {
 	op := &r.s.c.Host[i]
 	start := r.now
@@ -93,7 +92,8 @@ func (r *rank) operation(i int) {
 	r.push(name, start)
 }
 
-// push records a range of the engine that began at start and ends now.
+// push records a range of the engine that began at start and ends now, unless its name is
+// "".
 func (r *rank) push(name string, start int64) {
 	if name == "" {
 		return
@@ -107,25 +107,24 @@ func (r *rank) push(name string, start int64) {
 		Domain: domain, Process: r.process, TID: r.tid})
 }
 
-// gil records what a thread does with the interpreter lock, in a domain of its own as nsys
-// does.
+// gil records what a thread does with the GIL, in a domain of its own as nsys does.
 func (r *rank) gil(what string, start, end int64, tid uint32) {
 	r.t.NVTX.Add(NVTXEvent{Start: start, End: end, Kind: NVTXPushPop, Text: r.t.String(what),
 		Domain: gilDomain, Process: r.process, TID: tid})
 }
 
-// id is a fresh correlation id of the process; other processes use it too.
+// id returns a new correlation id of the process. Other processes use the same ids.
 func (r *rank) id() uint32 {
 	r.corr++
 	return r.corr
 }
 
-// call records a call that takes so many ns, and returns its start and id.
+// call records a call of the given length in ns, and returns its start and id.
 func (r *rank) call(name string, ns int64) (start int64, corr uint32) {
 	return r.callID(r.t.String(name), ns)
 }
 
-// callID is call for a name that is interned already.
+// callID is call for a name that is already interned.
 func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 	start, corr = r.now, r.id()
 	r.now += ns
@@ -133,11 +132,11 @@ func (r *rank) callID(name StringID, ns int64) (start int64, corr uint32) {
 	return start, corr
 }
 
-// launch makes the calls for some pieces of work on one device.
+// launch makes the calls for some work that is not part of the forward pass.
 func (d *device) launch(list []work) { d.launchAs(otherPart, list) }
 
-// launchAs makes a call for each piece of work: a launch returns when it is queued, unless
-// the queue is full or the copy is pageable.
+// launchAs makes one call per piece of work. A launch returns when the work is queued,
+// unless the queue is full or the copy is pageable.
 func (d *device) launchAs(p part, list []work) {
 	r := d.rank
 	for _, w := range list {
@@ -155,8 +154,8 @@ func (d *device) launchAs(p part, list []work) {
 	}
 }
 
-// room waits until the GPU's queue has room for one more launch. Only work of
-// earlier steps can be waited for: that of this one has not run yet.
+// room waits until the GPU's queue has room for one more launch. It can wait only for
+// work of earlier steps: that of this step has not run yet.
 func (r *rank) room(d *device) {
 	n := r.s.c.Engine.QueueDepth
 	if i := d.called - n; n > 0 && i >= 0 && i < d.placed && d.ends[i%n] > r.now {
@@ -166,7 +165,7 @@ func (r *rank) room(d *device) {
 	}
 }
 
-// prepare copies the inputs, and is where the garbage collector strikes.
+// prepare copies the inputs. It is also where the garbage collector runs.
 func (r *rank) prepare() {
 	for _, d := range r.devices {
 		d.launch(r.m.inputs)
@@ -180,8 +179,8 @@ func (r *rank) prepare() {
 	}
 }
 
-// forward launches the model: context steps kernel by kernel, generation steps
-// by one graph unless the run is eager.
+// forward launches the model: context steps kernel by kernel, generation steps as one
+// graph unless the run is eager.
 func (r *rank) forward() {
 	for _, d := range r.devices {
 		switch {
@@ -201,8 +200,7 @@ func (r *rank) forward() {
 	}
 }
 
-// speculate runs the draft model ahead of the target, kernel by kernel or from
-// graphs of its own.
+// speculate runs the draft model, kernel by kernel or from graphs of its own.
 func (r *rank) speculate() {
 	if r.step.ctx > 0 {
 		return
@@ -218,20 +216,19 @@ func (r *rank) speculate() {
 	}
 }
 
-// replayGraph replays the graph of the forward pass: another one for each size
-// of batch.
+// replayGraph replays the graph of the forward pass; each batch size has its own.
 func (d *device) replayGraph(part int, list []work) {
 	d.replayAs(forwardPart, uint32(graphID+16*part+(d.rank.s.c.Batch-d.rank.step.graph)), list)
 }
 
-// replayAs makes one call for all pieces, whose node ids are those of the graph: the same
-// in every replay of it.
+// replayAs makes one call for all pieces. Their node ids depend on the graph only: each
+// replay of it has the same.
 func (d *device) replayAs(p part, graph uint32, list []work) {
 	r := d.rank
 	r.room(d)
 	cost := r.spread(r.s.c.GraphCost, 0.1)
 	start, corr := r.call(apiGraph, cost)
-	start += max(0, cost-quickGraph) // a large graph is handed over at the end of its call
+	start += max(0, cost-quickGraph) // a large graph is submitted at the end of its call
 	first := uint64(firstNode) + 10_000*uint64(graph-graphID)
 	for i, w := range list {
 		d.queue = append(d.queue, queued{work: w, called: start, corr: corr, node: first + uint64(i), graph: graph, part: p})
@@ -239,11 +236,12 @@ func (d *device) replayAs(p part, graph uint32, list []work) {
 	d.called += len(list)
 }
 
-// quickGraph is how long a call takes, in ns, up to which a graph is as one kernel.
+// quickGraph is the length of a launch call, in ns, up to which a graph is submitted like
+// one kernel.
 const quickGraph = 100_000
 
-// piecewise launches attention kernels one by one and replays a graph for what
-// lies between them.
+// piecewise launches attention kernels individually, and replays a graph for the work
+// between them.
 func (d *device) piecewise(list []work) {
 	from, part := 0, 0
 	for i := range list {
@@ -265,8 +263,7 @@ func (r *rank) launchSampling() {
 	}
 }
 
-// wait waits for the GPUs: for what this step put there, or with Overlap or
-// Ahead for what an earlier one did.
+// wait waits for the GPUs to finish this step or, with Overlap or Ahead, an earlier one.
 func (r *rank) wait() {
 	until := r.finishedStep()
 	if r.s.c.Engine.NoWait {
@@ -275,14 +272,14 @@ func (r *rank) wait() {
 	}
 	start := r.waitUntil(until, apiWait, 1)
 	if r.s.c.GIL > 0 {
-		// The lock is free during the wait.
+		// The GIL is released during the wait.
 		r.gil("Holding GIL", r.holding, start, r.tid)
 		r.holding = r.now
 	}
 }
 
-// finishedStep is the end of the step that the host waits for: in a pipeline on
-// all stages, as the last one samples.
+// finishedStep returns the end of the step that the host waits for, 0 if there is none
+// yet. In a pipeline, all stages count, since the last one samples.
 func (r *rank) finishedStep() int64 {
 	devices := r.devices
 	if r.s.c.Engine.Pipeline > 1 {
@@ -301,7 +298,8 @@ func (r *rank) finishedStep() int64 {
 	return r.done[len(r.done)-1-ahead]
 }
 
-// synchronize is a cudaDeviceSynchronize, or a copy that blocks: the rank's GPUs do all they have.
+// synchronize makes a call that waits for all work of the rank's GPUs: a
+// cudaDeviceSynchronize, or a copy that blocks.
 func (r *rank) synchronize(f *Fault) {
 	if f.Kind == FaultCopy {
 		d := r.devices[0]
@@ -315,7 +313,7 @@ func (r *rank) synchronize(f *Fault) {
 	r.waitUntil(lastEnd(r.devices), apiSync, 4)
 }
 
-// lastEnd is when the queues of devices are empty.
+// lastEnd returns the time when the queues of all devices are empty.
 func lastEnd(devices []*device) (end int64) {
 	for _, d := range devices {
 		end = max(end, d.free)
@@ -323,11 +321,12 @@ func lastEnd(devices []*device) (end int64) {
 	return end
 }
 
-// wakeUp passes between the end of GPU work and that of the call that waits for it.
+// wakeUp is the time in ns from the end of GPU work to the end of the call that waits for
+// it.
 const wakeUp = 2500
 
-// waitUntil is a call that waits for GPU work that ends at a time, with the row that CUPTI
-// writes of it, of a Sync.Kind. It returns the start of the call.
+// waitUntil makes a call that waits until end, and adds the row that CUPTI writes for it.
+// kind is a Sync.Kind. It returns the start of the call.
 func (r *rank) waitUntil(end int64, api string, kind uint8) int64 {
 	start, corr := r.call(api, max(callCost, end+wakeUp-r.now))
 	r.t.Syncs.Add(Sync{Kind: kind,
@@ -335,8 +334,8 @@ func (r *rank) waitUntil(end int64, api string, kind uint8) int64 {
 	return start
 }
 
-// receive waits for the first rank to send; rest is what is left of the
-// operation after that.
+// receive waits for the first rank to send. rest is the part of the operation that comes
+// after that.
 func (r *rank) receive(rest int64) {
 	if r.s.c.Why.getting() {
 		r.loseGetting()

@@ -8,31 +8,28 @@ import (
 // Role is what a host operation does besides taking time.
 type Role uint8
 
-// Nothing is that it does nothing else. Prepare copies the inputs to the GPU. Forward is the marker range and
-// launches the model, after its nested operations. Sample launches the sampling
-// kernels and copies the tokens back. Wait waits for the GPU. Receive waits, on
-// all ranks but the first, for what the first one sends.
+// The roles. Receive waits, on all ranks but the first, for what the first one sends.
 const (
-	Nothing Role = iota
-	Prepare
-	Forward
-	Sample
-	Wait
-	Receive
-	Speculate // launches the draft model
+	Nothing   Role = iota // does nothing else
+	Prepare               // copies the inputs to the GPU
+	Forward               // is the marker range, and launches the model after its nested operations
+	Sample                // launches the sampling kernels and copies the tokens back
+	Wait                  // waits for the GPU
+	Receive               // waits for requests
+	Speculate             // launches the draft model
 )
 
 // HostOp is one named piece of host work in a step, an NVTX range.
 type HostOp struct {
-	Name   string  // of the Forward operation: ignored, the marker's wording is used
-	Parent string  // the operation it is nested in, listed before it; empty: the step itself
-	Mean   float64 // microseconds of its own, calls and nested operations not included
+	Name   string  // of the range; ignored for Forward, whose range is the marker
+	Parent string  // operation in which it is nested, listed before it; empty: the step
+	Mean   float64 // microseconds of its own, without calls and nested operations
 	Noise  float64 // relative standard deviation
-	Role   Role    // what it does besides
+	Role   Role    // what it does besides taking time
 }
 
-// HostOps are the operations of a step in the engine that uses the markers, in
-// order, with their usual cost.
+// HostOps returns the operations of a step in the engine with these markers, in order,
+// with their usual costs.
 func HostOps(m Markers) []HostOp {
 	switch m {
 	case VLLM, VLLM2:
@@ -69,8 +66,8 @@ func HostOps(m Markers) []HostOp {
 	}
 }
 
-// WithDraft is a list of operations in which the draft model runs ahead of the
-// forward step, outside its range, as TensorRT-LLM's two-model drafting does.
+// WithDraft adds a draft model that runs before the forward step and outside its range,
+// as in TensorRT-LLM's two-model drafting.
 func WithDraft(ops []HostOp) []HostOp {
 	i := slices.IndexFunc(ops, func(op HostOp) bool { return op.Role == Forward })
 	for ops[i].Parent != "" {
@@ -79,15 +76,15 @@ func WithDraft(ops []HostOp) []HostOp {
 	return slices.Insert(slices.Clone(ops), i, HostOp{Name: "prepare_draft_tokens", Mean: 150, Noise: 0.08, Role: Speculate})
 }
 
-// WithDraftAfter is a list of operations in which the draft model runs once the
-// tokens are sampled, outside the forward step's range, as vLLM's Eagle does.
+// WithDraftAfter adds a draft model that runs once tokens are sampled, outside the
+// forward step's range, as vLLM's Eagle does.
 func WithDraftAfter(ops []HostOp) []HostOp {
 	i := slices.IndexFunc(ops, func(op HostOp) bool { return op.Role == Wait })
 	return slices.Insert(slices.Clone(ops), i, HostOp{Name: "gpu_model_runner: draft", Mean: 120, Noise: 0.08, Role: Speculate})
 }
 
-// checkHost wants one operation each that forwards and that waits, in this
-// order, the waiting one and all after it not nested in what comes before.
+// checkHost requires exactly one operation that forwards and one that waits, in this
+// order. The waiting one must not be nested, and nothing after it may launch kernels.
 func checkHost(ops []HostOp) error {
 	seen := make(map[string]bool)
 	forwards, waits := 0, 0

@@ -1,12 +1,12 @@
 package sim
 
-// Switch is a point at which a thread came to a CPU, or left it: a row of SCHED_EVENTS.
+// Switch is a thread's arrival at a CPU, or its departure: a row of SCHED_EVENTS.
 type Switch struct {
 	At      int64  // ns
 	Process int32  // index in Trace.Processes
 	TID     uint32 // thread id
-	CPU     int32  // its number
-	In      bool   // it came
+	CPU     int32  // number of the CPU
+	In      bool   // the thread arrived
 }
 
 // OSCall is a call of the operating system's libraries: a row of OSRT_API.
@@ -17,13 +17,13 @@ type OSCall struct {
 	TID        uint32   // thread id
 }
 
-// CPUSample is a thread that was found on a CPU: a row of COMPOSITE_EVENTS, with one row
-// of SAMPLING_CALLCHAINS for each frame.
+// CPUSample is a thread that was sampled on a CPU: a row of COMPOSITE_EVENTS, with one
+// row of SAMPLING_CALLCHAINS per frame.
 type CPUSample struct {
 	At      int64   // ns
 	Process int32   // index in Trace.Processes
 	TID     uint32  // thread id
-	Stack   []Frame // the leaf first, shared by all samples of it
+	Stack   []Frame // leaf first; shared by all samples with the same stack
 }
 
 // Frame is a function in a stack.
@@ -51,7 +51,7 @@ var tableSampleStack = table{name: "SAMPLING_CALLCHAINS", columns: join(
 	maybe("unresolved", u8), maybe("unwindMethod", u8), must("stackDepth", u16),
 )}
 
-// hostRows writes what the operating system did with threads.
+// hostRows writes what the operating system and samples show of threads.
 func (e *exporter) hostRows() {
 	tid := func(process int32, tid uint32) int64 { return e.trace.Processes[process].globalTid(tid) }
 	rows(e, tableSwitch, &e.trace.Switches, func(w *target) func(*Switch) {
@@ -97,13 +97,13 @@ func (e *exporter) hostRows() {
 	})
 }
 
-// sampleFrame is a frame of a sample, 0 for the leaf.
+// sampleFrame is a frame of a sample; depth is 0 for the leaf.
 type sampleFrame struct {
 	id, depth int64
 	Frame
 }
 
-// bit is 1 for true.
+// bit returns 1 for true and 0 for false.
 func bit(b bool) int {
 	if b {
 		return 1

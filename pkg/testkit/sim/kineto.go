@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// KinetoEra is a version of the traces of PyTorch's profiler.
+// KinetoEra is a version of PyTorch profiler traces.
 type KinetoEra string
 
 // The versions that differ in something a reader must care about.
@@ -26,23 +26,23 @@ const (
 	Kineto2026 KinetoEra = "2026" // graph node ids
 )
 
-// KinetoEras lists them, oldest first.
+// KinetoEras lists the versions, oldest first.
 var KinetoEras = []KinetoEra{Kineto2020, Kineto1_8, Kineto1_12, Kineto2_4, Kineto2_7, Kineto2026}
 
-// KinetoOptions say how a trace of PyTorch's profiler is written.
+// KinetoOptions say how to write a PyTorch profiler trace.
 type KinetoOptions struct {
 	Era       KinetoEra // "": Kineto2_7
-	Process   int32     // whose trace it is, an index in Trace.Processes
-	Rank      int       // what the trace says of its process; -1: it says nothing
+	Process   int32     // process to write, an index in Trace.Processes
+	Rank      int       // rank of the process; -1: the trace does not say
 	World     int       // ranks of the run
-	Functions int       // Python functions recorded for each range (with_stack)
+	Functions int       // number of Python functions recorded per range (with_stack)
 	ROCm      bool      // calls and collectives have AMD's names
-	Broken    string    // one of KinetoBreakages: one event of 97 is broken so; "": none is
+	Broken    string    // one of KinetoBreakages: every 97th event is broken in this way; "": none
 }
 
-// WriteKineto writes what PyTorch's profiler would have recorded of one process:
-// no ranges of the interpreter lock and the garbage collector, no names of calls
-// with versions, and no whole-graph rows, which it does not know.
+// WriteKineto writes what PyTorch's profiler would have recorded of one process. It has
+// no ranges of the GIL and the garbage collector, no versions in the names of calls, and
+// no whole-graph rows.
 func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
 	opt.Era = cmp.Or(opt.Era, Kineto2_7)
 	if !slices.Contains(KinetoEras, opt.Era) {
@@ -54,7 +54,7 @@ func (t *Trace) WriteKineto(w io.Writer, opt KinetoOptions) error {
 	k := &kinetoWriter{w: bufio.NewWriterSize(w, 1<<16), t: t, opt: opt}
 	k.whole = opt.Era == Kineto2020 || opt.Era == Kineto1_8 || opt.Era == Kineto1_12
 	k.capitals = opt.Era == Kineto2020 || opt.Era == Kineto1_8
-	if k.offset = t.Session.UTC; !k.whole { // the base is floored to three months
+	if k.offset = t.Session.UTC; !k.whole { // the base is rounded down to three months
 		k.base = k.offset / quarter * quarter
 		k.offset -= k.base
 	}
@@ -69,16 +69,16 @@ type kinetoWriter struct {
 	w      *bufio.Writer
 	t      *Trace
 	opt    KinetoOptions
-	events int // that were written
+	events int // number of events written
 
 	whole    bool // times are whole microseconds
-	capitals bool // categories have capitals and thread ids are text
+	capitals bool // categories are capitalised and thread ids are strings
 	base     int64
-	offset   int64 // added to times
-	id       int   // of operators
+	offset   int64 // added to times, ns
+	id       int   // last id of an operator
 }
 
-// document writes all there is.
+// document writes the whole trace.
 func (k *kinetoWriter) document() {
 	if k.opt.Era == Kineto2020 {
 		k.w.WriteString("[\n")
@@ -116,7 +116,7 @@ func (k *kinetoWriter) document() {
 	fmt.Fprintf(k.w, ",\n  \"traceName\": \"/home/%s/trace.json\"\n}\n", secret)
 }
 
-// all writes the host's events, and then the GPUs', as Kineto does.
+// all writes the host's events and then the GPUs', as Kineto does.
 func (k *kinetoWriter) all() {
 	for n := range k.t.annotations(k.opt.Process) {
 		k.annotation(n)
@@ -147,7 +147,8 @@ func (k *kinetoWriter) all() {
 	}
 }
 
-// callName is the name of a call as the profiler has it, with AMD's names or not.
+// callName returns the name of a call as the profiler writes it, with AMD's names if rocm
+// is set.
 func (t *Trace) callName(c *Call, rocm bool) string {
 	name := unversioned.ReplaceAllString(t.Text(c.Name), "")
 	switch runtime, is := strings.CutPrefix(name, "cuda"); {
@@ -156,10 +157,10 @@ func (t *Trace) callName(c *Call, rocm bool) string {
 	case is:
 		return "hip" + runtime
 	}
-	return "hipModule" + strings.TrimSuffix(strings.TrimPrefix(name, "cu"), "Ex") // its launches are the only ones of the driver
+	return "hipModule" + strings.TrimSuffix(strings.TrimPrefix(name, "cu"), "Ex") // the driver's only calls are launches
 }
 
-// kernelText is the name of a kernel, with AMD's names or not.
+// kernelText returns the name of a kernel, with AMD's names if rocm is set.
 func (t *Trace) kernelText(k *Kernel, rocm bool) string {
 	_, name := t.KernelText(k.Name)
 	if rocm {
@@ -168,10 +169,10 @@ func (t *Trace) kernelText(k *Kernel, rocm bool) string {
 	return name
 }
 
-// unversioned is what the profiler leaves out of the names of calls.
+// unversioned matches what the profiler omits from the names of calls.
 var unversioned = regexp.MustCompile(`(_ptsz|_ptds)?_v\d+$`)
 
-// copyText is a copy's name: Memcpy HtoD (Pinned -> Device).
+// copyText returns the name of a copy, such as Memcpy HtoD (Pinned -> Device).
 func copyText(c *Copy) string {
 	host := "Pinned"
 	if c.Pageable {
@@ -186,12 +187,12 @@ func copyText(c *Copy) string {
 	return "Memcpy DtoD (Device -> Device)"
 }
 
-// kinetoText is a string as Kineto writes it.
+// kinetoText quotes a string as Kineto does.
 func kinetoText(s string) string { return `"` + kinetoEscapes.Replace(s) + `"` }
 
 var kinetoEscapes = strings.NewReplacer(`\`, `/`, `"`, `\"`, "\n", "", "\r", "")
 
-// annotation writes a range, and the Python functions that it was called from.
+// annotation writes a range and the Python functions that called it.
 func (k *kinetoWriter) annotation(n *NVTXEvent) {
 	k.id++
 	name := k.t.Text(n.Text)
@@ -202,7 +203,7 @@ func (k *kinetoWriter) annotation(n *NVTXEvent) {
 	}
 }
 
-// gpu writes a row of GPU work of the process.
+// gpu writes a row of GPU work if it belongs to the process.
 func (k *kinetoWriter) gpu(category, name string, w *Work, own string) {
 	if w.Process != k.opt.Process {
 		return
@@ -215,7 +216,7 @@ func (k *kinetoWriter) gpu(category, name string, w *Work, own string) {
 		fmt.Sprintf(`"device": %d, "context": %d, "stream": %d, "correlation": %d%s`, w.Device, w.Context, w.Stream, w.Corr, own))
 }
 
-// pid is the process id as traces have it.
+// pid returns the process id as traces write it.
 func (k *kinetoWriter) pid() string { return strconv.Itoa(int(k.t.Processes[k.opt.Process].PID)) }
 
 func (k *kinetoWriter) tid(id uint32) string {
@@ -242,7 +243,7 @@ func (k *kinetoWriter) event(category, name, pid, tid string, start, end int64, 
 		category, kinetoText(name), pid, tid, k.time(start+k.offset), k.time(end-start), args)))
 }
 
-// time is a number of ns in microseconds.
+// time formats a number of ns in microseconds.
 func (k *kinetoWriter) time(ns int64) string {
 	if k.whole {
 		return strconv.FormatInt(ns/1000, 10)
@@ -250,11 +251,11 @@ func (k *kinetoWriter) time(ns int64) string {
 	return fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
 }
 
-// breakage is a way in which real traces of PyTorch's profiler are broken: what stands
-// in an event, and what in its place.
+// breakage is a way in which real PyTorch profiler traces are broken: from, in an event,
+// is replaced by to.
 type breakage struct{ from, to string }
 
-// breakages are the ways, by name. Of most of them the event is lost to a reader.
+// breakages are the ways by name. Most of them make a reader lose the event.
 var breakages = map[string]breakage{
 	"quote":             {`"name": "`, `"name": "a "quoted" `},
 	"odd-quote":         {`"name": "`, `"name": "a " `},
@@ -275,13 +276,13 @@ var breakages = map[string]breakage{
 	"uint64":            {`"correlation": `, `"correlation": 18446744073709551615, "was": `},
 }
 
-// KinetoBreakages are the names of the ways in which events can be broken, in order.
+// KinetoBreakages are the names of the breakages, sorted.
 var KinetoBreakages = slices.Sorted(maps.Keys(breakages))
 
-// brokenEvery is how many events there are for one that is broken.
+// brokenEvery is the number of events per broken one.
 const brokenEvery = 97
 
-// broken returns an event as it is written, which is broken where it is its turn.
+// broken returns an event as it is written: broken if its turn has come.
 func (k *kinetoWriter) broken(event string) string {
 	k.events++
 	if k.opt.Broken == "" || k.events%brokenEvery != 0 {

@@ -1,6 +1,6 @@
 package sim
 
-// forward is the kernel sequence of a forward pass on one rank.
+// forward returns the kernel sequence of a forward pass on one rank.
 func (b *modelBuilder) forward(scale float64, context bool) []work {
 	b.context = context
 	attention := b.attention(scale, context)
@@ -38,7 +38,7 @@ func (b *modelBuilder) forward(scale float64, context bool) []work {
 	return joined(seq)
 }
 
-// joined makes what follows an allreduce on another stream wait for it.
+// joined makes what follows work on another stream wait for it.
 func joined(seq []work) []work {
 	for i := 1; i < len(seq); i++ {
 		if seq[i-1].stream != computeStream {
@@ -48,13 +48,13 @@ func joined(seq []work) []work {
 	return seq
 }
 
-// logits is the product that ends the forward pass.
+// logits returns the product that ends the forward pass.
 func (b *modelBuilder) logits(scale float64) work {
 	return b.kernel("nvjet_tst_192x8_64x8_2x1_v_bz_TNT", 21*scale, apiLaunchEx)
 }
 
-// attention is the kernel that mixes tokens: another one in context steps, which read all
-// tokens of a prompt at once.
+// attention returns the kernel that mixes tokens. Context steps, which read all tokens of
+// a prompt at once, have another one.
 func (b *modelBuilder) attention(scale float64, context bool) work {
 	w := b.named(decodeKernel, 5.1*scale, apiDriver)
 	if context {
@@ -64,14 +64,15 @@ func (b *modelBuilder) attention(scale float64, context bool) work {
 	return w
 }
 
-// transfer hands the hidden states from stage to stage.
+// transfer returns the kernel that passes hidden states between stages; link as in work.
 func (b *modelBuilder) transfer(link int) work {
 	w := b.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<(unsigned long)4096>)", 9, apiLaunchEx)
 	w.collective, w.link = true, link
 	return w
 }
 
-// reduceTo ends a block with its allreduce.
+// reduceTo ends a block with its allreduce or, with Model.Scatter, with a reduce-scatter,
+// a norm and an all-gather.
 func (b *modelBuilder) reduceTo(seq []work, scale float64) []work {
 	if !b.c.Model.Scatter || !b.parallel {
 		return append(seq, b.allreduce(scale))
@@ -82,7 +83,7 @@ func (b *modelBuilder) reduceTo(seq []work, scale float64) []work {
 	return append(seq, scatter, b.norm(scale), gather)
 }
 
-// attend is attention with its projections.
+// attend adds attention with its projections.
 func (b *modelBuilder) attend(seq []work, attention work, scale float64) []work {
 	seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_4x1_v_bz_TNT", 4.6*scale, apiLaunchEx))
 	if !b.c.Fused {
@@ -96,12 +97,13 @@ func (b *modelBuilder) attend(seq []work, attention work, scale float64) []work 
 	return b.reduceTo(seq, scale)
 }
 
-// norm is a residual addition with its norm, where no allreduce has it within.
+// norm returns a residual addition with its norm, for blocks without an allreduce that
+// contains it.
 func (b *modelBuilder) norm(scale float64) work {
 	return b.kernel("void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.6*scale, apiLaunchEx)
 }
 
-// dense is a plain feed-forward block.
+// dense adds a plain feed-forward block.
 func (b *modelBuilder) dense(seq []work, scale float64) []work {
 	seq = append(seq, b.kernel("nvjet_tst_128x8_64x12_2x1_v_bz_TNT", 7.3*scale, apiLaunchEx))
 	if !b.c.Fused {
@@ -114,7 +116,7 @@ func (b *modelBuilder) dense(seq []work, scale float64) []work {
 	return b.reduceTo(seq, scale)
 }
 
-// mamba is a state-space mixer in place of attention.
+// mamba adds a state-space mixer instead of attention.
 func (b *modelBuilder) mamba(seq []work, scale float64, context bool) []work {
 	seq = append(seq, b.kernel("nvjet_tst_64x8_64x16_4x2_v_bz_TNT", 5.4*scale, apiLaunchEx))
 	if context {
@@ -131,7 +133,7 @@ func (b *modelBuilder) mamba(seq []work, scale float64, context bool) []work {
 	return b.reduceTo(seq, scale)
 }
 
-// experts is a mixture-of-experts block.
+// experts adds a mixture-of-experts block.
 func (b *modelBuilder) experts(seq []work, scale float64) []work {
 	from := len(seq)
 	defer func() { seq[from].expert = true }()
@@ -154,7 +156,7 @@ func (b *modelBuilder) experts(seq []work, scale float64) []work {
 	return b.reduceTo(seq, scale)
 }
 
-// prepare is what puts together the inputs on the GPU.
+// prepare returns n kernels that assemble the inputs on the GPU.
 func (b *modelBuilder) prepare(n int) []work {
 	small := []string{
 		"void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctorOnSelf_add<int>, std::array<char *, 2>>(int, T2, T3)",
@@ -169,7 +171,7 @@ func (b *modelBuilder) prepare(n int) []work {
 	return list
 }
 
-// exchange is one all-to-all among the ranks.
+// exchange returns one all-to-all among the ranks.
 func (b *modelBuilder) exchange(what string, scale float64) []work {
 	prepare := b.kernel("void tensorrt_llm::kernels::mnnvl_throughput::moeA2APrepare"+what+"Kernel(int, int)", 1.6, apiLaunch)
 	w := b.kernel("void tensorrt_llm::kernels::mnnvl_throughput::moeA2A"+what+"Kernel<BlockPolicy, 8>(Params)", 8*scale, apiLaunch)
@@ -177,7 +179,7 @@ func (b *modelBuilder) exchange(what string, scale float64) []work {
 	return []work{prepare, w}
 }
 
-// sample is what turns logits into tokens, on the last stage.
+// sample returns the work that turns logits into tokens. Only the last stage has it.
 func (b *modelBuilder) sample() []work {
 	if !b.last {
 		return nil
@@ -195,8 +197,8 @@ func (b *modelBuilder) sample() []work {
 	return append(list, work{bytes: 256, kind: 2, mean: 1.3, api: b.t.String(apiCopy)})
 }
 
-// lastTokens puts ahead of the logits the gathering of the hidden states that
-// need them, where the kernels are PyTorch's own.
+// lastTokens puts a gathering of the last tokens' hidden states before the logits, if the
+// kernels are PyTorch's own.
 func (b *modelBuilder) lastTokens(logits work) []work {
 	if b.c.Model.Kernels == "" {
 		return []work{logits}
@@ -204,7 +206,7 @@ func (b *modelBuilder) lastTokens(logits work) []work {
 	return []work{b.named(gatherKernel, 2, apiLaunch), logits}
 }
 
-// sampleComm is a collective of the sampler: NCCL, whatever the layers use.
+// sampleComm returns a collective of the sampler: NCCL's, whatever the layers use.
 func (b *modelBuilder) sampleComm() work {
 	name := "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)"
 	if b.c.Engine.SampleComm == "allreduce" {
@@ -215,7 +217,7 @@ func (b *modelBuilder) sampleComm() work {
 	return w
 }
 
-// draft is one forward pass of the draft model, on the last stage.
+// draft returns one forward pass of the draft model. Only the last stage has it.
 func (b *modelBuilder) draft() []work {
 	if !b.last {
 		return nil

@@ -8,21 +8,22 @@ import (
 	"unsafe"
 )
 
-// listChunk is the largest number of rows a List allocates at once.
+// listChunk is the largest number of rows that a List allocates at once.
 const listChunk = 1 << 14
 
-// listRoom is how many rows of a List stay in memory. It is a multiple of listChunk.
+// listRoom is the number of rows of a List that stay in memory. It is a multiple of
+// listChunk.
 const listRoom = 1 << 18
 
-// List is a growing sequence of rows. The first 262,144 are in memory, those after them in
-// a temporary file without a name, which goes when the list does: rows that hold pointers
-// stay in memory all. The zero value is empty.
+// List is a growing sequence of rows. The first 262,144 are in memory, later ones in a
+// temporary file that disappears with the list. Rows that contain pointers all stay in
+// memory. The zero value is empty.
 type List[T any] struct {
-	chunks [][]T // in memory; the last one comes after those in the file
+	chunks [][]T // in memory; the last one follows those in the file
 	n      int
-	file   *os.File // of chunks of listChunk rows
+	file   *os.File // contains chunks of listChunk rows
 	stored int      // chunks in the file
-	err    error    // of the file: rows are missing
+	err    error    // error of the file: rows are missing
 }
 
 // Add appends a row.
@@ -40,7 +41,7 @@ func (l *List[T]) Add(v T) {
 	l.n++
 }
 
-// store appends a chunk to the file and returns whether it need not stay in memory.
+// store appends a chunk to the file and reports whether its memory can be reused.
 func (l *List[T]) store(chunk []T) bool {
 	if binary.Size(chunk) < 0 {
 		return false
@@ -55,7 +56,7 @@ func (l *List[T]) store(chunk []T) bool {
 	return true
 }
 
-// unnamedFile creates a temporary file that is gone when nobody has it open.
+// unnamedFile creates a temporary file that disappears when it is closed.
 func unnamedFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "gentrace-*")
 	if err != nil {
@@ -64,16 +65,17 @@ func unnamedFile() (*os.File, error) {
 	return f, os.Remove(f.Name())
 }
 
-// memory is the memory of rows, which hold no pointers.
+// memory returns the bytes of rows, which must not contain pointers.
 func memory[T any](rows []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(rows))), len(rows)*int(unsafe.Sizeof(rows[0])))
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (l *List[T]) Len() int { return l.n }
 
-// All goes through the rows in the order they were added. The pointers stay valid; to
-// change rows there is Change.
+// All iterates over the rows in the order in which they were added. The pointers stay
+// valid, but rows must be changed by Change only. An error of the file ends the
+// iteration.
 func (l *List[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for _, chunk := range l.pieces() {
@@ -86,7 +88,7 @@ func (l *List[T]) All() iter.Seq[*T] {
 	}
 }
 
-// Change calls f with each row in order, which may change it.
+// Change calls f for each row in order; f may change the row.
 func (l *List[T]) Change(f func(*T)) {
 	for at, chunk := range l.pieces() {
 		for i := range chunk {
@@ -98,7 +100,7 @@ func (l *List[T]) Change(f func(*T)) {
 	}
 }
 
-// pieces are the rows in order, with where in the file they are, -1 for memory.
+// pieces iterates over the chunks in order, with their offset in the file, -1 for memory.
 func (l *List[T]) pieces() iter.Seq2[int64, []T] {
 	return func(yield func(int64, []T) bool) {
 		for k, chunk := range l.chunks {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// work is one piece of GPU work of a step: a kernel, or a copy if bytes is set.
+// work is one piece of GPU work of a step: a copy if bytes is set, otherwise a kernel.
 type work struct {
 	name       NameID
 	mean       float64 // microseconds
@@ -14,16 +14,17 @@ type work struct {
 	bytes      int64
 	kind       uint8
 	collective bool
-	reduce     bool  // an allreduce
-	link       int   // of a collective: 1 sends to the next pipeline stage, -1 receives from the one before
-	stream     uint8 // computeStream and so on
-	join       bool  // waits for all streams
+	reduce     bool  // it is an allreduce
+	link       int   // 1: sends to the next pipeline stage, -1: receives from the previous one, 0: neither
+	stream     uint8 // computeStream, reduceStream or copyStream
+	join       bool  // it waits for all streams
 	attention  bool
-	expert     bool // begins a layer's experts
-	pageable   bool // a copy from memory that is not pinned: the call blocks
+	expert     bool // it begins the experts of a layer
+	pageable   bool // it is a copy from unpinned memory: the call blocks
 }
 
-// collectiveNames are the demangled names of the allreduce kernels, of two GPUs.
+// collectiveNames are the demangled names of the allreduce kernels for two GPUs, by
+// Config.Collective.
 var collectiveNames = map[string]string{
 	"trtllm": "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_oneshot_lamport<(tensorrt_llm::kernels::ar_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 2, false, false>(tensorrt_llm::kernels::ar_fusion::AllReduceFusionParams)",
 	"nccl":   "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)",
@@ -48,19 +49,19 @@ const (
 	apiStop     = "cudaProfilerStop_v4000"
 )
 
-// model is the GPU work of a step on one rank: of the forward pass, of sampling.
+// model is the GPU work of a step on one rank.
 type model struct {
 	depth   int    // layers
 	inputs  []work // copies to the GPU
 	layers  []work // the forward pass
-	copying []work // the same, with a pageable copy in each layer
-	sample  []work // sampling kernels, and the copy back
+	copying []work // the forward pass with a pageable copy in each layer
+	sample  []work // sampling kernels and the copy of the tokens to the host
 	context []work // the forward pass of a context step
 	draft   []work // one forward pass of the draft model
-	tuning  work   // a kernel that runs when code is first used
+	tuning  work   // the kernel that is launched when code is compiled
 }
 
-// newModel interns the kernel names of the run, for one of its ranks.
+// newModel returns the work of one rank, and interns the names of its kernels.
 func newModel(t *Trace, c *Config, rank int) model {
 	stages := max(1, c.Engine.Pipeline)
 	size := c.Ranks / stages // ranks of a stage
@@ -121,21 +122,21 @@ func (m *model) separateCopies() {
 type modelBuilder struct {
 	t           *Trace
 	c           *Config
-	parallel    bool // there is somebody to reduce with
-	stage       int  // of the pipeline
-	from, to    int  // its layers
-	first, last bool // whether it is the first stage, or the last
+	parallel    bool // there are several GPUs to reduce over
+	stage       int  // stage of the pipeline
+	from, to    int  // layers of the stage, to excluded
+	first, last bool // it is the first or the last stage
 	copying     bool
 	context     bool // building a context step
 }
 
-// kernel is a kernel by its demangled name, with its mean duration in microseconds and the
-// call that launches it.
+// kernel returns a kernel by its demangled name, with its mean duration in microseconds
+// and the call that launches it.
 func (b *modelBuilder) kernel(demangled string, mean float64, api string) work {
 	return work{name: b.t.KernelName("", demangled), mean: mean, api: b.t.String(api)}
 }
 
-// allreduce is the collective, or without parallel ranks the norm it contains.
+// allreduce returns the collective or, without parallel ranks, the norm that it contains.
 func (b *modelBuilder) allreduce(scale float64) work {
 	if !b.parallel {
 		return b.kernel("void flashinfer::norm::FusedAddRMSNormKernel<8, __nv_bfloat16>(T2 *, T2 *, T2 *, unsigned int, float)", 2.6*scale, apiLaunchEx)

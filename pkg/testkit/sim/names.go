@@ -12,7 +12,7 @@ const (
 	decodeKernel
 	prefillKernel
 	activationKernel
-	gatherKernel // of the last tokens
+	gatherKernel // gathers the hidden states of the last tokens
 	numKernels
 )
 
@@ -22,7 +22,7 @@ type sampleKernel struct {
 	mean float64 // us
 }
 
-// names are the kernels of one engine, by what they do.
+// names are the kernel names of one engine, by purpose.
 type names struct {
 	layer  [numKernels]string
 	sample []sampleKernel
@@ -30,9 +30,9 @@ type names struct {
 
 const argMax = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>, unsigned int, long, 4, 4>>(T3)"
 
-// kernelNames are the values of Model.Kernels: TensorRT-LLM's, what torch.compile
-// makes in vLLM, and PyTorch's own as SGLang and older engines run them, whose
-// embedding is the kernel that gathers the last tokens, too.
+// kernelNames are the kernel names by Model.Kernels: TensorRT-LLM's, torch.compile's in
+// vLLM, and PyTorch's own as in SGLang and older engines. In the last, one kernel does
+// both the embedding and the gathering of the last tokens.
 var kernelNames = map[string]names{
 	"": {
 		layer: [numKernels]string{
@@ -79,7 +79,7 @@ var kernelNames = map[string]names{
 	},
 }
 
-// named is a kernel with the engine's name for it.
+// named returns a kernel with the engine's name for it.
 func (b *modelBuilder) named(kind int, mean float64, api string) work {
 	return b.kernel(kernelNames[b.c.Model.Kernels].layer[kind], mean, api)
 }
@@ -99,12 +99,12 @@ const (
 	NoMarkers Markers = "none"    // forward steps have no range
 )
 
-// AllMarkers lists the wordings.
+// AllMarkers returns all wordings.
 func AllMarkers() []Markers {
 	return []Markers{TRTLLM1, TRTLLM2, TRTLLM3, TRTLLM4, VLLM, VLLM2, SGLang, NoMarkers}
 }
 
-// Marker is the text of the range around a forward step, empty without markers.
+// Marker returns the text of the range around a forward step, "" for NoMarkers.
 func (m Markers) Marker(iteration, ctx, tokens, gen int) string {
 	switch m {
 	case TRTLLM1:

@@ -6,36 +6,35 @@ import (
 	"math/rand/v2"
 )
 
-// Noise is what makes steps differ beyond the noise of each operation: a factor
-// on all host work of a step, and with Kernels on its kernels, too. All ranks
-// feel Shared of it equally. Its zero value is none.
+// Noise makes steps differ beyond the noise of each operation. A factor applies to all
+// host work of a step, and with Kernels also to its kernels. The zero value is none.
 type Noise struct {
 	// Kind is one of
 	//
 	//	normal   independent from step to step
-	//	heavy    independent, Pareto-tailed: few steps take many times as long
+	//	heavy    independent, with a Pareto tail: a few steps take many times as long
 	//	bursty   a tenth of the steps, in runs of five, take longer
-	//	sticky   two states, left with probability 1-Rho
-	//	ar1      each step remembers Rho of the one before
+	//	sticky   two states, redrawn with probability 1-Rho
+	//	ar1      autoregressive, with coefficient Rho
 	//	drift    from -Scale to +Scale over the run
 	Kind    string
-	Scale   float64 // relative size: standard deviation, or distance of the states
+	Scale   float64 // relative size: standard deviation, or distance between states
 	Rho     float64
 	Kernels bool
-	Private bool // each rank has its own, not all the same
+	Private bool // each rank has its own factors; otherwise all have the same
 }
 
 var noiseKinds = []string{"", "normal", "heavy", "bursty", "sticky", "ar1", "drift"}
 
-// chance is a source of randomness for one purpose, rank and step, so that
-// what is switched on draws from nothing that was there before.
+// chance returns a source of randomness for one purpose, rank and step. A new feature
+// draws from a source of its own, so that other draws stay the same.
 func (s *simulator) chance(what string, rank, step int) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(what))
 	return rand.New(rand.NewPCG(s.c.Seed^h.Sum64(), uint64(rank+2)<<40+uint64(step+2)))
 }
 
-// process is one sequence of factors around 1.
+// process is a sequence of factors around 1.
 type process struct {
 	noise  Noise
 	rng    *rand.Rand
@@ -45,7 +44,7 @@ type process struct {
 	n      int
 }
 
-// next is the factor of the next step.
+// next returns the factor of the next step.
 func (p *process) next() float64 {
 	n := &p.noise
 	p.n++
@@ -53,7 +52,7 @@ func (p *process) next() float64 {
 	case "normal":
 		return positive(1 + n.Scale*p.rng.NormFloat64())
 	case "heavy":
-		// Tail exponent 1.5: a mean, no variance.
+		// Tail exponent 1.5: the mean is finite, the variance is not.
 		return 1 + n.Scale*(math.Pow(1-p.rng.Float64(), -1/1.5)-1)
 	case "bursty":
 		if p.left > 0 {
@@ -82,10 +81,10 @@ func (p *process) next() float64 {
 	return 1
 }
 
-// positive keeps a factor from making time run backwards, however far out the noise is.
+// positive limits a factor to at least 0.2, so that time never runs backwards.
 func positive(x float64) float64 { return max(0.2, x) }
 
-// addNoise gives each rank its sequence.
+// addNoise gives each rank its sequence of factors.
 func (s *simulator) addNoise() {
 	n := s.c.Noise
 	for i, r := range s.ranks {

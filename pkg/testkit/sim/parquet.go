@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// parquetBatch is how many rows are handed to the library at once.
+// parquetBatch is the number of rows passed to the library at once.
 const parquetBatch = 1024
 
 // parquetSink writes each table into a file of its own.
@@ -19,7 +19,7 @@ type parquetSink struct {
 	tables []*parquetTable
 }
 
-// add begins a table in a file of its own. Its error is that of Step, and of close.
+// add begins a table in a file of its own. Step and close return its errors.
 func (s *parquetSink) add(name string, columns []column) rowSink {
 	t := &parquetTable{row: make(parquet.Row, len(columns)), columns: columns}
 	s.tables = append(s.tables, t)
@@ -35,7 +35,7 @@ func (s *parquetSink) add(name string, columns []column) rowSink {
 	return t
 }
 
-// close ends all files and returns the errors of those that failed.
+// close closes all files and returns their errors.
 func (s *parquetSink) close() error {
 	var errs []error
 	for _, t := range s.tables {
@@ -44,8 +44,7 @@ func (s *parquetSink) close() error {
 	return errors.Join(errs...)
 }
 
-// rowType is a struct with the columns in their order, which parquet.Group
-// would sort.
+// rowType returns a struct type with the columns in order. parquet.Group would sort them.
 func rowType(columns []column) reflect.Type {
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
@@ -62,8 +61,8 @@ func rowType(columns []column) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// goTypes are the types from which the library makes a column. Widths below 32
-// bits are 32 bits there.
+// goTypes are the types from which the library derives a column. Widths below 32 bits
+// become 32 bits.
 var goTypes = [...]reflect.Type{
 	i64: reflect.TypeFor[int64](),
 	i32: reflect.TypeFor[int32](),
@@ -75,7 +74,7 @@ var goTypes = [...]reflect.Type{
 	str: reflect.TypeFor[string](),
 }
 
-// parquetTable is one file; the first error is kept.
+// parquetTable is one file. The first error is kept.
 type parquetTable struct {
 	columns []column
 	file    *os.File
@@ -87,7 +86,7 @@ type parquetTable struct {
 	err    error
 }
 
-// Int sets a column to a number; which of its bits are kept is up to the width.
+// Int sets a column to a number, of which the column's width keeps 32 or 64 bits.
 func (t *parquetTable) Int(i int, v int64) {
 	if i < 0 {
 		return
@@ -114,7 +113,7 @@ func (t *parquetTable) Null(i int) {
 	}
 }
 
-// set sets a value with its definition level, which says that it is not null.
+// set sets a value with the definition level that says it is not null.
 func (t *parquetTable) set(i int, v parquet.Value) {
 	level := 0
 	if t.columns[i].optional {
@@ -123,7 +122,7 @@ func (t *parquetTable) set(i int, v parquet.Value) {
 	t.row[i] = v.Level(0, level, i)
 }
 
-// Step ends the row and keeps a copy of it until there are parquetBatch of them.
+// Step ends the row. It keeps a copy until there are parquetBatch rows.
 func (t *parquetTable) Step() error {
 	if t.err != nil {
 		return t.err
@@ -135,7 +134,7 @@ func (t *parquetTable) Step() error {
 	return t.err
 }
 
-// flush hands the collected rows to the library; the first error is kept.
+// flush passes the collected rows to the library.
 func (t *parquetTable) flush() {
 	if _, err := t.writer.WriteRows(t.batch); err != nil && t.err == nil {
 		t.err = err
@@ -143,7 +142,7 @@ func (t *parquetTable) flush() {
 	t.batch = t.batch[:0]
 }
 
-// close ends the file, which is of no use after an error.
+// close completes the file. After an error the file is useless.
 func (t *parquetTable) close() error {
 	if t.file == nil {
 		return t.err

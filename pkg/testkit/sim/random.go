@@ -4,12 +4,12 @@ import (
 	"math/rand/v2"
 )
 
-// Random is a small trace made to find mistakes, with the way to write it:
-// several processes, devices, streams and threads; equal starts, empty and
-// overlapping kernels; ranges that nest, overlap, never close or begin before
-// the session; launches without kernels and kernels without launches; gaps
-// around the limits of 1 ms and 100 ms; tables and columns that are missing. A
-// few hundred rows at most. The same seed gives the same trace.
+// Random returns a small adversarial trace, and how to write it. It has several
+// processes, devices, streams and threads; equal starts, empty and overlapping kernels;
+// ranges that nest, overlap, never close or begin before the session; launches without
+// kernels and kernels without launches; gaps around the limits of 1 ms and 100 ms;
+// missing tables and columns. It has a few hundred rows at most. The same seed gives the
+// same trace.
 func Random(seed uint64) (*Trace, Options) {
 	g := &randomizer{r: rand.New(rand.NewPCG(seed, 0x5eed)), t: &Trace{}}
 	g.session()
@@ -32,8 +32,8 @@ func Random(seed uint64) (*Trace, Options) {
 	return g.t, g.options()
 }
 
-// The columns and tables that a random export may lack. Without one of the
-// others its rows mean nothing.
+// randomDrops are the columns and tables that a random export may lack. Without
+// one of the others, rows would be meaningless.
 var randomDrops = []string{
 	"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY", "PROCESSES",
 	"TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT", "META_DATA_CAPTURE",
@@ -45,7 +45,7 @@ var randomDrops = []string{
 	"NVTX_EVENTS.domainId", "NVTX_EVENTS.jsonText", "NVTX_EVENTS.rangeId",
 }
 
-// randomKernels are names near the borders between the classes.
+// randomKernels are names near the borders between classes.
 var randomKernels = []string{
 	collectiveNames["trtllm"], collectiveNames["nccl"], collectiveNames["vllm"],
 	"void tensorrt_llm::kernels::ar_fusion::lamport_initialize_kernel<float>(int)",
@@ -87,21 +87,21 @@ type randomProcess struct {
 	markers Markers
 }
 
-// among picks one of the values.
+// among returns one of the values.
 func (g *randomizer) among(values ...int64) int64 { return values[g.r.IntN(len(values))] }
 
-// pick is one of the names.
+// pick returns one of the names.
 func (g *randomizer) pick(list []string) string { return list[g.r.IntN(len(list))] }
 
-// oneIn is true once in n.
+// oneIn reports true once in n calls on average.
 func (g *randomizer) oneIn(n int) bool { return g.r.IntN(n) == 0 }
 
-// length is a duration, often a round one so that ends meet starts.
+// length returns a duration in ns, often a round one so that ends coincide with starts.
 func (g *randomizer) length() int64 {
 	return g.among(0, 1, 1_000, 2_000, 5_000, 10_000, 50_000, g.r.Int64N(200_000))
 }
 
-// session draws the clock, which the export may not tell.
+// session draws the clock, which the export may lack.
 func (g *randomizer) session() {
 	g.t.Session.UTC = g.among(0, 1_780_000_000_000_000_000, 1_779_999_999_999_000_000)
 	g.t.Session.Shift = g.among(0, 0, 0, 1_000_000, -1_000_000)
@@ -110,7 +110,7 @@ func (g *randomizer) session() {
 	g.t.Capture.Secret = "CANARY-random"
 }
 
-// process adds a process, which may have no device, or one that others have, too.
+// process adds a process. It may have no device, or share one with others.
 func (g *randomizer) process() {
 	p := randomProcess{pid: uint32(100 * (len(g.processes) + 1)), corr: uint32(g.among(0, 4))}
 	p.markers = AllMarkers()[g.r.IntN(len(AllMarkers()))]
@@ -125,7 +125,7 @@ func (g *randomizer) process() {
 	g.processes = append(g.processes, p)
 }
 
-// step is one burst of work of a process.
+// step adds one burst of work of a process.
 func (g *randomizer) step(p *randomProcess, number int) {
 	tid := p.pid + uint32(g.r.IntN(2))
 	start := g.now
@@ -142,7 +142,7 @@ func (g *randomizer) step(p *randomProcess, number int) {
 	g.now = start + (at-start)*g.among(0, 1, 1)
 }
 
-// event adds one thing that happened and returns when it was over on the host.
+// event adds one event and returns its end on the host.
 func (g *randomizer) event(p *randomProcess, tid uint32, at int64) int64 {
 	end := at + g.length()
 	switch g.r.IntN(10) {
@@ -168,7 +168,7 @@ func (g *randomizer) event(p *randomProcess, tid uint32, at int64) int64 {
 	return end
 }
 
-// launch is a launch call, its kernel, or one without the other.
+// launch adds a launch call and its kernel, or only one of them.
 func (g *randomizer) launch(p *randomProcess, tid uint32, at, end int64) {
 	corr := p.corr
 	if !g.oneIn(9) {
@@ -181,7 +181,7 @@ func (g *randomizer) launch(p *randomProcess, tid uint32, at, end int64) {
 	g.kernel(p, start, done, corr, 0, g.device(p))
 }
 
-// graph is a graph launch and what was recorded of it.
+// graph adds a graph launch and what was recorded of the replay.
 func (g *randomizer) graph(p *randomProcess, tid uint32, at, end int64) {
 	corr := g.call(p, tid, at, end, g.pick([]string{"cudaGraphLaunch_v10000", "cuGraphLaunch_ptsz"}))
 	if len(p.devices) == 0 || g.oneIn(5) {
@@ -210,20 +210,20 @@ func (g *randomizer) kernel(p *randomProcess, start, end int64, corr uint32, nod
 		Work: Work{Start: start, End: end, Corr: corr, Node: node, Stream: g.stream(), Context: 1, Process: p.index, Device: device}})
 }
 
-// gpu is when something called at a time ran: sometimes before the call.
+// gpu returns when work with a given call time runs, which may be before the call.
 func (g *randomizer) gpu(called int64) (start, end int64) {
 	start = called + g.among(-1_000, 0, 3_000, 3_000, 20_000, 400_000)
 	return start, start + g.length()
 }
 
-// stream is a stream's id, most often the default one.
+// stream returns the id of a stream, most often the default one.
 func (g *randomizer) stream() uint32 { return uint32(g.among(7, 7, 13, 14)) }
 
-// device is one of the process's devices, of which there has to be one.
+// device returns one of the process's devices, of which there must be one.
 func (g *randomizer) device(p *randomProcess) int32 { return p.devices[g.r.IntN(len(p.devices))] }
 
-// call adds a call and returns its id, which other processes use too, and now
-// and then another call of its own process.
+// call adds a call and returns its correlation id. Other processes use the same ids, and
+// sometimes so does another call of the same process.
 func (g *randomizer) call(p *randomProcess, tid uint32, start, end int64, name string) uint32 {
 	if !g.oneIn(15) {
 		p.corr++
@@ -232,7 +232,8 @@ func (g *randomizer) call(p *randomProcess, tid uint32, start, end int64, name s
 	return p.corr
 }
 
-// addRange adds a range, a mark, or one that was never closed, in any form.
+// addRange adds a range, a mark, or a range that is never closed, with its text in any
+// form.
 func (g *randomizer) addRange(p *randomProcess, tid uint32, start, end int64, text string) {
 	n := NVTXEvent{Start: start, End: end, Kind: NVTXPushPop, Process: p.index, TID: tid, Domain: uint32(g.r.IntN(2)),
 		Form: TextForm(g.r.IntN(3))}
@@ -251,7 +252,7 @@ func (g *randomizer) addRange(p *randomProcess, tid uint32, start, end int64, te
 	g.t.NVTX.Add(n)
 }
 
-// options draw the schema and what the export lacks.
+// options draws the schema and what the export lacks.
 func (g *randomizer) options() Options {
 	opt := Options{
 		Schema:      Schemas()[g.r.IntN(len(Schemas()))],

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// recorded is a stretch of time in which the profiler was on.
+// recorded is a stretch of time in which the profiler was on, in ns; to is excluded.
 type recorded struct{ from, to int64 }
 
-// profile starts and stops the profiler ahead of a step, on all ranks, as
+// profile starts or stops the profiler before a step, on all ranks, as
 // TLLM_PROFILE_START_STOP does.
 func (s *simulator) profile(i int) {
 	e := s.c.Engine
@@ -24,15 +24,15 @@ func (s *simulator) profile(i int) {
 	}
 }
 
-// endProfile stops the profiler where it is on.
+// endProfile stops the profiler if it is on.
 func (s *simulator) endProfile() {
 	if n := len(s.ranges); n > 0 && s.ranges[n-1].to == 0 {
 		s.ranges[n-1].to = s.together(apiStop)
 	}
 }
 
-// together makes all ranks finish what they have and call the profiler at one
-// time, which it returns: the start of the calls, or the end for a stop.
+// together makes all ranks finish their work and call the profiler at the same time. It
+// returns when recording starts, or for a stop, when it ends.
 func (s *simulator) together(name string) int64 {
 	at := int64(0)
 	for _, r := range s.ranks {
@@ -48,8 +48,8 @@ func (s *simulator) together(name string) int64 {
 	return at + 20_000
 }
 
-// cutShare is the stretch between two shares of the run, if only that is
-// recorded.
+// cutShare limits the recording to the stretch between two shares of the run, if they are
+// set.
 func (s *simulator) cutShare() {
 	e := s.c.Engine
 	if e.CutFrom == 0 && e.CutTo == 0 {
@@ -64,8 +64,8 @@ func (s *simulator) cutShare() {
 	s.ranges = []recorded{{at(e.CutFrom), at(e.CutTo)}}
 }
 
-// cutRanges takes away what was not recorded, and where each range is a report
-// of its own, splits the traces.
+// cutRanges removes what was not recorded. If each range is a report of its own, it
+// splits the traces.
 func (s *simulator) cutRanges() {
 	s.cutShare()
 	if len(s.ranges) == 0 {
@@ -87,7 +87,7 @@ func (s *simulator) cutRanges() {
 	}
 }
 
-// cutTruth keeps the steps of which something was recorded.
+// cutTruth keeps the steps that were recorded at least in part.
 func (s *simulator) cutTruth() {
 	for i := range s.truth.Ranks {
 		t := &s.truth.Ranks[i]
@@ -104,7 +104,8 @@ func (s *simulator) cutTruth() {
 	}
 }
 
-// cut is the trace with the rows that start inside one of the ranges.
+// cut returns the trace with the rows that start inside one of the ranges. Definitions of
+// domains, and rows of the operating system and of samples, all remain.
 func (t *Trace) cut(ranges []recorded) *Trace {
 	in := func(at int64) bool {
 		return slices.ContainsFunc(ranges, func(r recorded) bool { return r.from <= at && at < r.to })
@@ -124,7 +125,7 @@ func (t *Trace) cut(ranges []recorded) *Trace {
 	return &c
 }
 
-// keep copies the rows that are wanted. Those of the list stay as they are.
+// keep copies the rows that are wanted. The list is not changed.
 func keep[T any](l *List[T], want func(*T) bool) (kept List[T]) {
 	for v := range l.All() {
 		if want(v) {

@@ -9,23 +9,24 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
-// RocpdOptions say how a database of AMD's profilers is written.
+// RocpdOptions say how to write a database of AMD's profilers.
 type RocpdOptions struct {
-	Process int32  // whose it is, an index in Trace.Processes
-	Systems bool   // rocprof-sys wrote it: other categories, and ranges have their text as name
+	Process int32  // process to write, an index in Trace.Processes
+	Systems bool   // written as by rocprof-sys: other categories, and ranges have their text as name
 	Nodes   bool   // the schema is 3.0.2 or newer, with graph nodes
-	Drop    string // a table that is left out, by its name without what is around it
+	Drop    string // table to omit, by its name without prefix and suffix
 }
 
-// rocpdEnding is what tables of made-up recordings end in, less the number of the process.
+// rocpdEnding is the suffix of table names in simulated recordings, without the number of
+// the process.
 const rocpdEnding = "_0197a3c2_5f10_7c4e_9b1d_00000000000"
 
-// rocpdBoot is how long, in ns, the made-up machine had been up when the session began.
+// rocpdBoot is how long, in ns, the simulated machine had been up when the session began.
 const rocpdBoot = 1_000_000_000_000_000
 
-// rocpdTables are tables of schema 3.0.1 as published (see package rocpd), by their columns after
-// id and guid, which all but metadata have; "?" is NOT NULL. Those that no test needs are left out,
-// and so are foreign keys.
+// rocpdTables are tables of schema 3.0.1 as published (package rocpd), with their columns
+// after id and guid. All have these two, except that metadata has no guid; "?" is NOT
+// NULL. Tables that no test needs are omitted, and so are foreign keys.
 var rocpdTables = []struct{ name, columns string }{
 	{"metadata", "tag TEXT ?, value TEXT ?"},
 	{"string", "string TEXT ? UNIQUE ON CONFLICT ABORT"},
@@ -45,10 +46,10 @@ var rocpdTables = []struct{ name, columns string }{
 		"queue_id INTEGER, stream_id INTEGER, region_name_id INTEGER, event_id INTEGER, extdata JSONB DEFAULT '{}' ?"},
 }
 
-// graphColumns came with schema 3.0.2.
+// graphColumns were added in schema 3.0.2.
 const graphColumns = ", graph_exec_id INTEGER ? DEFAULT 0, graph_node_id INTEGER ? DEFAULT 0"
 
-// rocpdWriter writes rows by the names of their columns; its Writer keeps the first error.
+// rocpdWriter writes rows by column name; its Writer keeps the first error.
 type rocpdWriter struct {
 	t       *Trace
 	opt     RocpdOptions
@@ -61,9 +62,9 @@ type rocpdWriter struct {
 	pid     int64
 }
 
-// WriteRocpd writes what AMD's profilers would have recorded of one process, with HIP's names: as of
-// WriteKineto, no ranges of the interpreter lock and the garbage collector, and no whole-graph rows.
-// Memory is filled by kernels of the runtime.
+// WriteRocpd writes what AMD's profilers would have recorded of one process, with HIP's
+// names. As with WriteKineto, there are no ranges of the GIL and the garbage collector,
+// and no whole-graph rows. Memory is filled by kernels of the runtime.
 func (t *Trace) WriteRocpd(path string, opt RocpdOptions) error {
 	w, err := sqlitefile.Create(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func (t *Trace) WriteRocpd(path string, opt RocpdOptions) error {
 	return errors.Join(w.Close(), t.err())
 }
 
-// create makes the tables.
+// create creates the tables.
 func (r *rocpdWriter) create() {
 	for _, table := range rocpdTables {
 		columns := "id INTEGER ? PRIMARY KEY AUTOINCREMENT, "
@@ -102,8 +103,9 @@ func (r *rocpdWriter) create() {
 	}
 }
 
-// row adds a row, of which some columns are given; others are NULL, or 0 or "{}" where they must
-// not be.
+// row adds a row and returns its number, which is its id unless values has one. Columns
+// that are not given are filled: ids from the row and the process, JSON with "{}", others
+// with 0.
 func (r *rocpdWriter) row(table string, values map[string]any) int64 {
 	in := r.tables[table]
 	for i, name := range r.columns[table] {
@@ -131,7 +133,7 @@ func (r *rocpdWriter) row(table string, values map[string]any) int64 {
 	return in.Rows()
 }
 
-// text returns the id of a string.
+// text returns the id of a string, adding it if it is new.
 func (r *rocpdWriter) text(s string) int64 {
 	if r.strings[s] == 0 {
 		r.strings[s] = r.row("string", map[string]any{"string": s})
@@ -151,7 +153,7 @@ func (r *rocpdWriter) machine() {
 	}
 }
 
-// event adds an event of a category, with the correlation of a call.
+// event adds an event of a category with a call's correlation, and returns its id.
 func (r *rocpdWriter) event(kind string, corr uint32, extdata string) int64 {
 	if r.opt.Systems {
 		kind = map[string]string{"HIP_RUNTIME_API_EXT": "rocm_hip_api", "MARKER_CORE_RANGE_API": "rocm_marker_api", "KERNEL_DISPATCH": "rocm_kernel_dispatch", "MEMORY_COPY": "rocm_memory_copy"}[kind]
@@ -159,7 +161,7 @@ func (r *rocpdWriter) event(kind string, corr uint32, extdata string) int64 {
 	return r.row("event", map[string]any{"category_id": r.text(kind), "stack_id": int64(corr), "parent_stack_id": int64(corr), "extdata": extdata})
 }
 
-// region adds a region, and its thread.
+// region adds a region, and its thread if that is new.
 func (r *rocpdWriter) region(name, category string, tid, corr uint32, start, end int64, extdata string) {
 	if !r.threads[tid] {
 		r.threads[tid] = true
@@ -184,7 +186,7 @@ func (r *rocpdWriter) host() {
 	}
 }
 
-// gpu writes the kernels and the copies.
+// gpu writes the kernels, fills and copies.
 func (r *rocpdWriter) gpu() {
 	work := func(w *Work, category string) map[string]any {
 		return map[string]any{"start": w.Start + rocpdBoot, "end": w.End + rocpdBoot, "stream_id": int64(w.Stream), "queue_id": int64(1), "agent_id": int64(w.Device) + 100,
@@ -228,7 +230,8 @@ func (r *rocpdWriter) gpu() {
 	}
 }
 
-// annotations are the ranges of a process that other profilers than nsys record.
+// annotations iterates over the ranges of a process that profilers other than nsys
+// record.
 func (t *Trace) annotations(process int32) iter.Seq[*NVTXEvent] {
 	return func(yield func(*NVTXEvent) bool) {
 		for n := range t.NVTX.All() {

@@ -24,7 +24,7 @@ var (
 	Schema3_28_1  = Schema{3, 28, 1}  // 2026.4: NVTX_EVENTS.eventId as primary key
 )
 
-// products are the nsys versions that wrote a schema.
+// products are the nsys versions that write each schema, oldest first.
 var products = []struct {
 	schema  Schema
 	version string
@@ -39,7 +39,7 @@ var products = []struct {
 	{Schema3_28_1, "2026.4.1.191"},
 }
 
-// Schemas lists the versions known here, oldest first.
+// Schemas returns the known versions, oldest first.
 func Schemas() []Schema {
 	list := make([]Schema, len(products))
 	for i, p := range products {
@@ -48,8 +48,8 @@ func Schemas() []Schema {
 	return list
 }
 
-// ParseSchema reads a version such as "3.25.0", or "2020". Versions between the
-// known ones are written as the one before them.
+// ParseSchema parses a version such as "3.25.0", or "2020". Versions between known ones
+// are written like the known one before them.
 func ParseSchema(s string) (Schema, error) {
 	if s == "2020" {
 		return Schema2020, nil
@@ -62,7 +62,7 @@ func ParseSchema(s string) (Schema, error) {
 	return v, nil
 }
 
-// String is what ParseSchema reads.
+// String returns the version in the form that ParseSchema accepts.
 func (s Schema) String() string {
 	if s == Schema2020 {
 		return "2020"
@@ -75,7 +75,7 @@ func (s Schema) before(o Schema) bool {
 	return cmp.Or(cmp.Compare(s.Major, o.Major), cmp.Compare(s.Minor, o.Minor), cmp.Compare(s.Micro, o.Micro)) < 0
 }
 
-// product is the nsys version that goes with s.
+// product returns the nsys version that writes s.
 func (s Schema) product() string {
 	version := products[0].version
 	for _, p := range products {
@@ -86,8 +86,8 @@ func (s Schema) product() string {
 	return version
 }
 
-// width is how a directory of Parquet files stores a column; SQLite has but
-// signed integers, reals and text.
+// width is how a directory of Parquet files stores a column. SQLite has only signed
+// integers, reals and text.
 type width uint8
 
 const (
@@ -112,17 +112,16 @@ type column struct {
 	comment     string // the comment in its CREATE TABLE line
 }
 
-// columns are some columns of a table, in their order.
+// columns are columns of a table, in order.
 type columns []column
 
-// must and maybe are columns of one width, named with spaces between, that are NOT NULL and
-// that may be NULL: in every version and also in reduced exports unless the methods below
-// say otherwise.
+// must returns NOT NULL columns of one width; names are separated by spaces. They are in
+// every version and in reduced exports, unless changed by the methods below.
 func must(names string, w width) columns {
 	return maybe(names, w).each(func(c *column) { c.optional = false })
 }
 
-// maybe makes the columns; see must.
+// maybe is must for columns that may be NULL.
 func maybe(names string, w width) (c columns) {
 	for name := range strings.FieldsSeq(names) {
 		c = append(c, column{name: name, width: w, optional: true})
@@ -130,10 +129,10 @@ func maybe(names string, w width) (c columns) {
 	return c
 }
 
-// join puts columns one after the other.
+// join concatenates columns.
 func join(parts ...columns) columns { return slices.Concat(parts...) }
 
-// each changes all of the columns, which are c's own.
+// each changes all columns in place.
 func (c columns) each(change func(*column)) columns {
 	for i := range c {
 		change(&c[i])
@@ -141,9 +140,9 @@ func (c columns) each(change func(*column)) columns {
 	return c
 }
 
-// from, until, extra, primary and says change all of the columns: the first version that has
-// them, the first that has them no more, that reduced exports lack them, that they are the
-// key, and their comment in CREATE TABLE.
+// These methods change all columns. from sets the first version with them, until the
+// first without them. extra omits them from reduced exports. primary makes them the key.
+// says sets their comment in CREATE TABLE.
 func (c columns) from(s Schema) columns  { return c.each(func(c *column) { c.since = s }) }
 func (c columns) until(s Schema) columns { return c.each(func(c *column) { c.till = s }) }
 func (c columns) extra() columns         { return c.each(func(c *column) { c.full = true }) }
@@ -155,7 +154,7 @@ func (c column) in(s Schema, reduced bool) bool {
 	return !(reduced && c.full) && !s.before(c.since) && (c.till == Schema{} || s.before(c.till))
 }
 
-// ddl is the column in the words of CREATE TABLE.
+// ddl returns the column as in CREATE TABLE.
 func (c column) ddl() string {
 	var b strings.Builder
 	b.WriteString(c.name)
@@ -179,7 +178,7 @@ func (c column) ddl() string {
 	return b.String()
 }
 
-// table is one table through all versions.
+// table is one table in all versions.
 type table struct {
 	name        string
 	since, till Schema

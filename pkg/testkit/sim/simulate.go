@@ -22,17 +22,17 @@ const (
 const (
 	apiToKernel   = 3200 // from the start of a launch call to the earliest start of its kernel
 	graphToKernel = 14000
-	eagerGap      = 900 // between two kernels that were both waiting
+	eagerGap      = 900 // between two kernels that were both queued
 	replayGap     = 650
 	callCost      = 1300 // of a call that does little
 )
 
-// Simulate runs the configured inference and returns what nsys would have
-// recorded, all ranks in one report. The same Config gives the same Trace.
+// Simulate runs the configured inference and returns what nsys would have recorded, with
+// all ranks in one report. The same Config gives the same Trace.
 //
-// The host is one thread a rank that works through the operations of a step.
-// Each GPU is one queue: a kernel starts when its call was made and the kernel
-// before it is done, and a collective ends on all ranks at once.
+// Each rank has one host thread that works through the operations of a step. Each GPU has
+// one queue, or one per stream. A kernel starts when its call was made and the kernel
+// before it is done. A collective ends on all ranks at once.
 func Simulate(c Config) (*Trace, error) {
 	s, err := simulate(c, false, false)
 	if err != nil {
@@ -41,11 +41,11 @@ func Simulate(c Config) (*Trace, error) {
 	return s.traces[0], nil
 }
 
-// SimulateReports is Simulate with one report for each rank, on clocks as far
-// apart as the Config says.
+// SimulateReports is Simulate with one report per rank. Their clocks differ as the Config
+// says.
 func SimulateReports(c Config) ([]*Trace, error) { return SimulateTraces(c, true) }
 
-// SimulateTraces is SimulateTruth without the truth, of which nothing is kept.
+// SimulateTraces is SimulateTruth without keeping the truth.
 func SimulateTraces(c Config, split bool) ([]*Trace, error) {
 	s, err := simulate(c, split, false)
 	if err != nil {
@@ -54,8 +54,8 @@ func SimulateTraces(c Config, split bool) ([]*Trace, error) {
 	return s.traces, nil
 }
 
-// simulate runs the simulation to its end; split makes each rank a report of its own, and
-// without told the truth of a step is forgotten when the next one begins.
+// simulate runs the whole simulation. With split each rank has a report of its own.
+// Without told only the truth of the latest step is kept.
 func simulate(c Config, split, told bool) (*simulator, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
@@ -81,7 +81,7 @@ func simulate(c Config, split, told bool) (*simulator, error) {
 	return s, nil
 }
 
-// at is the i-th of some times in us, in ns; those that are not given are 0.
+// at returns element i of times in us as ns, 0 if there is none.
 func at(us []float64, i int) int64 {
 	if i >= len(us) {
 		return 0
@@ -103,7 +103,7 @@ func (s *simulator) run() {
 	s.endProfile()
 }
 
-// rows is how many rows all reports hold so far.
+// rows returns the number of rows in all reports so far.
 func (s *simulator) rows() int {
 	n := 0
 	for _, t := range s.traces {
@@ -118,14 +118,14 @@ type simulator struct {
 	traces  []*Trace
 	ranks   []*rank
 	devices []*device
-	sent    int64 // when the first rank has sent this step's requests
-	// kernels of the step, of all ranks, before they are put in order
+	sent    int64 // time when the first rank has sent this step's requests
+	// kernels are those of the step on all ranks, before they are sorted.
 	kernels []placedKernel
 	truth   Truth
-	told    bool // the truth of all steps is kept
+	told    bool // keep the truth of all steps
 	segment int
-	limit   limit      // on the CPU time of all processes
-	ranges  []recorded // what was recorded, empty where all was
+	limit   limit      // limit on the CPU time of all processes
+	ranges  []recorded // stretches that were recorded, empty if all was
 }
 
 type placedKernel struct {
@@ -133,7 +133,7 @@ type placedKernel struct {
 	k     Kernel
 }
 
-// rank is one process: its host thread's clock and what it owns.
+// rank is one process: its host thread's clock and what it owns. Times are in ns.
 type rank struct {
 	s            *simulator
 	index        int
@@ -147,32 +147,32 @@ type rank struct {
 	rng          *rand.Rand
 	devices      []*device
 	waited       int64   // end of the GPU work so far
-	done         []int64 // end of the GPU work of each step
+	done         []int64 // end of each step's GPU work
 	noise        *process
-	factor       float64 // on host work in this step
+	factor       float64 // factor on host work in this step
 	true         *TrueStep
-	kernelFactor float64 // on kernels in this step
-	holding      int64   // since when the thread holds the interpreter lock
+	kernelFactor float64 // factor on kernels in this step
+	holding      int64   // time since which the thread holds the GIL
 	step         stepInfo
 
-	cpu              int32      // that its thread is on, where that is recorded
+	cpu              int32      // CPU of its thread, if that is recorded
 	experts          int        // layers with experts so far
-	lostFrom, lostTo int64      // what the host lost in this step
-	off              bool       // it was off its CPU where it gets requests
-	sampled          int64      // samples are recorded up to here
-	bursts           [][2]int64 // collections of garbage of this step
+	lostFrom, lostTo int64      // time that the host lost in this step
+	off              bool       // it was off its CPU while getting requests
+	sampled          int64      // end of the time with samples so far
+	bursts           [][2]int64 // garbage collections of this step, start and end
 	stacks           map[string][]Frame
 }
 
-// stepInfo is what a step is about.
+// stepInfo describes a step.
 type stepInfo struct {
 	number, ctx, tokens, gen int
-	eager                    bool    // replays nothing
-	graph                    int     // batch that the graph was made for
-	load                     float64 // of the batch, on the kernels' time
+	eager                    bool    // no graph is replayed
+	graph                    int     // batch size of its graph
+	load                     float64 // factor of the batch on kernels
 }
 
-// newTraces makes one report, or one for each rank.
+// newTraces makes one report or, with split, one per rank.
 func (s *simulator) newTraces(split bool) {
 	n := 1
 	if split {
@@ -216,7 +216,7 @@ func (s *simulator) addRanks() {
 	}
 }
 
-// domain records the creation of an NVTX domain, before the run.
+// domain records the creation of an NVTX domain before the run.
 func (r *rank) domain(id uint32, name string) {
 	if d, _ := r.s.c.domain(); id == engineDomain && d == 0 {
 		return
@@ -225,8 +225,8 @@ func (r *rank) domain(id uint32, name string) {
 		Form: Literal, Domain: id, Process: r.process, TID: r.tid, Open: true})
 }
 
-// addFrontend is the server process in front of the ranks, with ranges that
-// must not be taken for those of a rank.
+// addFrontend adds the server process in front of the ranks. Readers must not take its
+// ranges for a rank's.
 func (s *simulator) addFrontend() {
 	t := s.traces[0]
 	p := t.AddProcess(Process{PID: firstPID - 100, VM: 1, Name: "trtllm-serve"})
@@ -256,7 +256,7 @@ func (s *simulator) begin() {
 	}
 }
 
-// overheads are time of the profiler at the beginning, by nsys and by CUPTI.
+// overheads adds time of the profiler at the beginning, reported by nsys and by CUPTI.
 func (r *rank) overheads() {
 	start := r.now
 	r.now += 260_000
@@ -264,13 +264,13 @@ func (r *rank) overheads() {
 	r.t.Overheads.Add(Overhead{Start: start + 1000, End: r.now - 1000, Name: r.t.String("Lazy Function Loading"), Process: r.process, TID: r.tid, Kind: 7, CUPTI: true})
 }
 
-// random is the source of one rank's noise in one step. Each step has its own,
-// so a change in one place of a run leaves the noise elsewhere as it was.
+// random returns the source of a rank's noise in one step. Each step has its own, so a
+// change in one place of a run leaves the noise elsewhere unchanged.
 func (s *simulator) random(rank, step int) *rand.Rand {
 	return rand.New(rand.NewPCG(s.c.Seed, uint64(rank+1)<<40+uint64(step+1)))
 }
 
-// idle lets all ranks and devices do nothing.
+// idle lets all ranks and devices do nothing for some ns.
 func (s *simulator) idle(ns int64) {
 	s.segment++
 	latest := int64(0)
@@ -285,13 +285,14 @@ func (s *simulator) idle(ns int64) {
 	}
 }
 
-// spread is a cost around a mean in microseconds, in ns.
+// spread draws a duration in ns around a mean in microseconds; noise is its relative
+// standard deviation.
 func (r *rank) spread(mean, noise float64) int64 {
 	return int64(mean * 1e3 * max(0.2, 1+noise*r.rng.NormFloat64()))
 }
 
-// shiftClock makes the clock of a report late by offset and its session start
-// early by as much, so that both cancel out but for the error.
+// shiftClock makes a report's clock late by offset and its session start early by the
+// same amount, so that they cancel except for the error. Times are in ns.
 func (t *Trace) shiftClock(offset, clockError int64) {
 	t.Session.UTC += clockError - offset
 	if offset == 0 {
@@ -310,7 +311,7 @@ func (t *Trace) shiftClock(offset, clockError int64) {
 	shift(&t.Samples, offset, func(s *CPUSample) (_, _ *int64) { return &s.At, new(int64) })
 }
 
-// shift adds to the start and end of rows.
+// shift adds offset to the start and end of rows.
 func shift[T any](rows *List[T], offset int64, times func(*T) (start, end *int64)) {
 	rows.Change(func(r *T) {
 		start, end := times(r)
@@ -319,8 +320,8 @@ func shift[T any](rows *List[T], offset int64, times func(*T) (start, end *int64
 	})
 }
 
-// step simulates one step: the hosts up to their wait, the GPUs, the rest of
-// the hosts.
+// step simulates one step: the hosts up to their wait, the GPUs, then the rest of the
+// hosts.
 func (s *simulator) step(info stepInfo) {
 	s.beginTruth(info)
 	wait := slices.IndexFunc(s.c.Host, func(op HostOp) bool { return op.Role == Wait })

@@ -1,6 +1,6 @@
 package sim
 
-// statement reads one line.
+// statement parses one line.
 func (p *textParser) statement(l *textLine) {
 	verb := l.word("statement")
 	switch verb {
@@ -24,7 +24,7 @@ func (p *textParser) statement(l *textLine) {
 	}
 }
 
-// row reads a statement about something that happened in a process.
+// row parses a statement about an event in a process.
 func (p *textParser) row(verb string, l *textLine) {
 	add, ok := textRows[verb]
 	switch {
@@ -37,7 +37,7 @@ func (p *textParser) row(verb string, l *textLine) {
 	}
 }
 
-// textRows are the statements about something that happened.
+// textRows are the statements about events.
 var textRows = map[string]func(*textParser, *textLine){
 	"domain":   (*textParser).domain,
 	"range":    (*textParser).nvtxRange,
@@ -51,7 +51,7 @@ var textRows = map[string]func(*textParser, *textLine){
 	"overhead": (*textParser).overhead,
 }
 
-// schema reads how the trace is written.
+// schema parses how to write the trace.
 func (p *textParser) schema(l *textLine) {
 	v, err := ParseSchema(l.word("version"))
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *textParser) schema(l *textLine) {
 	p.opt.EmptyTables = l.flag("empty-tables")
 }
 
-// session reads the clock. Without the statement there is no session start.
+// session parses the clock. Without this statement, the export has no session start.
 func (p *textParser) session(l *textLine) {
 	p.t.Session = Session{
 		UTC:         l.signed("utc", 64),
@@ -72,8 +72,8 @@ func (p *textParser) session(l *textLine) {
 	}
 }
 
-// chooseProcess makes a process that of the lines which follow. Options of one that was
-// seen before have no effect.
+// chooseProcess makes a process that of the lines below. For a known process, the options
+// have no effect.
 func (p *textParser) chooseProcess(l *textLine) {
 	pid := uint32(l.number(l.word("pid"), "pid", 24))
 	proc := Process{PID: pid, Name: l.option("name", ""), HW: uint8(l.id("hw", 8, 0)), VM: uint8(l.id("vm", 8, 1))}
@@ -86,15 +86,15 @@ func (p *textParser) chooseProcess(l *textLine) {
 	p.process = p.pids[pid]
 }
 
-// tid takes an option that is a thread id of 24 bits.
+// tid takes an option that is a thread id of 24 bits, with a default.
 func (p *textParser) tid(l *textLine, name string, missing uint32) uint32 {
 	return uint32(l.id(name, 24, uint64(missing)))
 }
 
-// mainThread is the id of the process's main thread, which is that of the process.
+// mainThread returns the id of the main thread, which is that of the process.
 func (p *textParser) mainThread() uint32 { return p.t.Processes[p.process].PID }
 
-// domain reads the registration of an NVTX domain.
+// domain parses the registration of an NVTX domain.
 func (p *textParser) domain(l *textLine) {
 	id := l.number(l.word("id"), "domain", 32)
 	p.t.NVTX.Add(NVTXEvent{
@@ -104,7 +104,7 @@ func (p *textParser) domain(l *textLine) {
 	})
 }
 
-// nvtx reads what ranges and marks have in common.
+// nvtx parses what ranges and marks have in common, and adds the row.
 func (p *textParser) nvtx(l *textLine, n NVTXEvent) {
 	text := l.word("text")
 	switch {
@@ -120,7 +120,7 @@ func (p *textParser) nvtx(l *textLine, n NVTXEvent) {
 	p.t.NVTX.Add(n)
 }
 
-// nvtxRange reads a range. Its kind follows from its options, unless type= says it.
+// nvtxRange parses a range. Its options determine its kind, unless type= is given.
 func (p *textParser) nvtxRange(l *textLine) {
 	n := NVTXEvent{Start: l.time("start"), Kind: NVTXPushPop}
 	if end := l.word("end"); end == "-" {
@@ -136,12 +136,13 @@ func (p *textParser) nvtxRange(l *textLine) {
 	p.nvtx(l, n)
 }
 
-// mark reads an instant, which has no end.
+// mark parses an instant, which has no end.
 func (p *textParser) mark(l *textLine) {
 	p.nvtx(l, NVTXEvent{Start: l.time("time"), Open: true, Kind: NVTXMark})
 }
 
-// api reads a call. Its id may be one that is in use: the first call launched.
+// api parses a call. Its id may be that of an earlier call, which then is the one that
+// launched.
 func (p *textParser) api(l *textLine) {
 	p.t.Calls.Add(Call{
 		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),
@@ -150,7 +151,7 @@ func (p *textParser) api(l *textLine) {
 	})
 }
 
-// work reads what all GPU rows have.
+// work parses what all GPU rows have in common.
 func (p *textParser) work(l *textLine) Work {
 	return Work{
 		Start: l.time("start"), End: l.time("end"),
@@ -159,34 +160,34 @@ func (p *textParser) work(l *textLine) Work {
 	}
 }
 
-// kernel reads a kernel; a demangled name that is not given is made up (Trace.KernelName).
+// kernel parses a kernel. A missing demangled name is made up (Trace.KernelName).
 func (p *textParser) kernel(l *textLine) {
 	p.t.Kernels.Add(Kernel{
 		Work: p.work(l), Graph: uint32(l.id("graphid", 32, 0)), Name: p.t.KernelName(l.word("name"), l.option("demangled", "")),
 	})
 }
 
-// replay reads a graph that ran whole. With both times 0 it was not collected.
+// replay parses a graph recorded as a whole. If both times are 0, it was not collected.
 func (p *textParser) replay(l *textLine) {
 	p.t.Replays.Add(Replay{Work: p.work(l), Graph: uint32(l.id("id", 32, 1)), Exec: uint32(l.id("exec", 32, 1))})
 }
 
-// memcpy reads a copy, from the host to the device unless kind= says otherwise.
+// memcpy parses a copy, by default from the host to the device.
 func (p *textParser) memcpy(l *textLine) {
 	p.t.Copies.Add(Copy{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0)), Kind: uint8(l.id("kind", 8, 1))})
 }
 
-// memset reads a memset.
+// memset parses a memset.
 func (p *textParser) memset(l *textLine) {
 	p.t.Fills.Add(Fill{Work: p.work(l), Bytes: int64(l.id("bytes", 63, 0))})
 }
 
-// sync reads a wait as CUPTI records it, for a stream unless type= says otherwise.
+// sync parses a wait as CUPTI records it, by default for a stream.
 func (p *textParser) sync(l *textLine) {
 	p.t.Syncs.Add(Sync{Work: p.work(l), Kind: uint8(l.id("type", 8, 3))})
 }
 
-// overhead reads time of the profiler; with cupti it goes where CUPTI's own is.
+// overhead parses time of the profiler; cupti makes it a row of CUPTI's own table.
 func (p *textParser) overhead(l *textLine) {
 	p.t.Overheads.Add(Overhead{
 		Start: l.time("start"), End: l.time("end"), Name: p.t.String(l.word("name")),

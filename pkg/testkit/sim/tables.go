@@ -1,7 +1,6 @@
 package sim
 
-// The notes that hold commas, brackets and a quote are there to trouble
-// readers that parse CREATE TABLE.
+// Comments in CREATE TABLE. Commas and brackets in them challenge readers that parse it.
 const (
 	nvtxStart  = "Event start timestamp (ns)."
 	nvtxString = "REFERENCES StringIds(id) -- a name, or other text"
@@ -9,12 +8,12 @@ const (
 	nvtxCorr   = "REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId), if the call was recorded"
 )
 
-// startEnd begin every table of events, in ns.
+// startEnd returns the columns that begin every table of events, in ns.
 func startEnd() columns {
 	return join(must("start", i64).says(nvtxStart), must("end", i64).says("Event end timestamp (ns)."))
 }
 
-// gpuColumns begin every table of GPU work.
+// gpuColumns returns the columns that begin every table of GPU work.
 func gpuColumns() columns {
 	return join(startEnd(),
 		must("deviceId", u32).says("Device ID."),
@@ -172,7 +171,7 @@ var (
 	tableCapture   = metaTable("META_DATA_CAPTURE", Schema3_4_0, Schema{})
 )
 
-// metaTable is a table of names and values.
+// metaTable returns a table of names and values.
 func metaTable(name string, since, till Schema) table {
 	return table{name: name, since: since, till: till, columns: join(
 		must("name", str).says("Name of meta-data record"), maybe("value", str).says("Value of meta-data record"),
@@ -184,15 +183,15 @@ var (
 	tableSyncKind   = enumTable("ENUM_CUPTI_SYNC_TYPE")
 )
 
-// enumTable is a table that names the numbers in other tables' columns.
+// enumTable returns a table that names the numbers in columns of other tables.
 func enumTable(name string) table {
 	return table{name: name, since: Schema2_9_1, columns: join(
 		must("id", u32).primary(), maybe("name", str), maybe("label", str),
 	)}
 }
 
-// idleTables are tables of other kinds of tracing, which an export that is not
-// lazy holds empty.
+// idleTables are tables of other kinds of tracing, which are empty in an export that is
+// not lazy.
 var idleTables = []string{
 	"CUDNN_EVENTS", "CUBLAS_EVENTS", "CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS",
 	"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS",

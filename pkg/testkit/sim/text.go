@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// maxTextLine is the longest line ParseText takes.
+// maxTextLine is the longest line that ParseText accepts, in bytes.
 const maxTextLine = 1 << 20
 
-// ParseText reads the text form of a trace, which the package's documentation
-// describes, and how it is to be written. Errors name the line.
+// ParseText parses the text form of a trace (package comment), and returns it with how to
+// write it. Errors name the line.
 func ParseText(r io.Reader) (*Trace, Options, error) {
 	p := textParser{t: &Trace{}, opt: Options{Schema: Schema3_25_0}, process: -1, pids: make(map[uint32]int32)}
 	lines := bufio.NewScanner(r)
@@ -42,23 +42,22 @@ func ParseText(r io.Reader) (*Trace, Options, error) {
 	return p.t, p.opt, nil
 }
 
-// textParser is the state between two lines.
+// textParser is the state between lines.
 type textParser struct {
 	t       *Trace
 	opt     Options
-	process int32 // -1 before the first
+	process int32 // index of the current process, -1 before the first
 	pids    map[uint32]int32
 }
 
-// textLine is one statement; what is taken from it is removed, and the first
-// error is kept.
+// textLine is one statement. Methods remove what they take; the first error is kept.
 type textLine struct {
 	words   []string
 	options map[string]string
 	err     error
 }
 
-// splitTextLine cuts a line into words and options.
+// splitTextLine splits a line into words and options.
 func splitTextLine(s string) (*textLine, error) {
 	l := &textLine{options: make(map[string]string)}
 	for s != "" {
@@ -80,7 +79,7 @@ func splitTextLine(s string) (*textLine, error) {
 	return l, nil
 }
 
-// optionKey cuts the key= off an option.
+// optionKey splits off the key of an option; key is "" for a word.
 func optionKey(s string) (key, rest string) {
 	i := strings.IndexFunc(s, func(r rune) bool { return r < 'a' || r > 'z' })
 	if i > 0 && s[i] == '=' {
@@ -89,7 +88,7 @@ func optionKey(s string) (key, rest string) {
 	return "", s
 }
 
-// cutWord cuts the first word, quoted or not, and the spaces after it.
+// cutWord splits off the first word, quoted or not, and the spaces after it.
 func cutWord(s string) (word, rest string, err error) {
 	if !strings.HasPrefix(s, `"`) {
 		i := strings.IndexAny(s, " \t")
@@ -112,14 +111,14 @@ func cutWord(s string) (word, rest string, err error) {
 	return "", "", fmt.Errorf("%s: no space after the quotes", quoted)
 }
 
-// fail keeps the first error of a line: later ones follow from it.
+// fail keeps the first error of a line; later ones result from it.
 func (l *textLine) fail(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmt.Errorf(format, args...)
 	}
 }
 
-// word takes the next word.
+// word takes the next word; what names it in errors.
 func (l *textLine) word(what string) string {
 	if len(l.words) == 0 {
 		l.fail("the %s is missing", what)
@@ -130,7 +129,7 @@ func (l *textLine) word(what string) string {
 	return w
 }
 
-// flag takes a word that may be there.
+// flag takes an optional word, and reports whether it was there.
 func (l *textLine) flag(name string) bool {
 	i := slices.Index(l.words, name)
 	if i < 0 {
@@ -140,7 +139,7 @@ func (l *textLine) flag(name string) bool {
 	return true
 }
 
-// option takes an option that may be there.
+// option takes an optional key=value, with a default.
 func (l *textLine) option(name, missing string) string {
 	v, ok := l.options[name]
 	if !ok {
@@ -150,7 +149,8 @@ func (l *textLine) option(name, missing string) string {
 	return v
 }
 
-// id takes an option that is a number of so many bits.
+// id takes an option that is an unsigned number of at most the given bits, with a
+// default.
 func (l *textLine) id(name string, bits int, missing uint64) uint64 {
 	v, ok := l.options[name]
 	if !ok {
@@ -160,7 +160,7 @@ func (l *textLine) id(name string, bits int, missing uint64) uint64 {
 	return l.number(v, name, bits)
 }
 
-// number reads a number of so many bits; what names it in an error.
+// number parses an unsigned number of at most the given bits; what names it in errors.
 func (l *textLine) number(s, what string, bits int) uint64 {
 	n, err := strconv.ParseUint(s, 10, bits)
 	if err != nil {
@@ -169,7 +169,7 @@ func (l *textLine) number(s, what string, bits int) uint64 {
 	return n
 }
 
-// signed takes an option that is a signed number.
+// signed takes an option that is a signed number of at most the given bits, 0 by default.
 func (l *textLine) signed(name string, bits int) int64 {
 	s := l.option(name, "0")
 	n, err := strconv.ParseInt(s, 10, bits)
@@ -179,10 +179,10 @@ func (l *textLine) signed(name string, bits int) int64 {
 	return n
 }
 
-// time takes a time.
+// time takes a time, in ns.
 func (l *textLine) time(what string) int64 { return l.duration(l.word(what), what) }
 
-// duration reads a time with its unit as ns, of any sign.
+// duration parses a time with its unit, of any sign, and returns ns.
 func (l *textLine) duration(s, what string) int64 {
 	d, err := time.ParseDuration(s)
 	if err != nil && l.err == nil {
@@ -191,7 +191,7 @@ func (l *textLine) duration(s, what string) int64 {
 	return int64(d)
 }
 
-// end wants everything taken.
+// end returns the first error of the line; anything that was not taken is one.
 func (l *textLine) end() error {
 	if l.err == nil && len(l.words) > 0 {
 		l.fail("%q is too much", l.words[0])

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// Trace is one run as the profiler saw it, in neutral rows: what an export of
-// any version can be written from. Times are nanoseconds since the session
-// began and may be negative. The zero value is an empty trace. A Trace belongs
-// to one goroutine.
+// Trace is one run as the profiler saw it, in neutral rows from which an export of any
+// version can be written. Times are nanoseconds since the session began, and may be
+// negative. The zero value is an empty trace. A Trace must be used by one goroutine.
 type Trace struct {
 	Session   Session   // its clock
 	Capture   Capture   // how it was recorded
-	Processes []Process // that rows name by their index
+	Processes []Process // rows refer to them by index
 	GPUs      []GPU     // of the machine
 
 	Kernels   List[Kernel]    // CUPTI_ACTIVITY_KIND_KERNEL
@@ -35,9 +34,9 @@ type Trace struct {
 	nameIDs map[kernelName]NameID
 }
 
-// Session is when the recording began and how the export moved its clock.
+// Session is when the recording began, and how the export shifted its clock.
 type Session struct {
-	UTC         int64 // utcEpochNs; 0: the export has no session start
+	UTC         int64 // utcEpochNs, since 1970; 0: the export has no session start
 	SystemClock int64 // systemClockNs, written from schema 3.24.14 on
 	Shift       int64 // nsys export --ts-shift: added to every time written
 	Normalize   bool  // nsys export --ts-normalize: UTC added to every time written
@@ -45,37 +44,37 @@ type Session struct {
 
 // Capture is what an export says about the recording itself.
 type Capture struct {
-	// GraphMode is "Graph" or "Node" as in CUDA_GRAPH_TRACE_OPTIONS:MODE, or
-	// empty: not said.
+	// GraphMode is "Graph" or "Node" as in CUDA_GRAPH_TRACE_OPTIONS:MODE, or "" if the
+	// export does not say.
 	GraphMode string
-	// Secret is planted wherever real exports keep what must never leave them:
-	// environment, command line, host, user and process names, file paths,
-	// captured output, strings no event refers to.
+	// Secret is planted wherever real exports contain what must never leave them:
+	// environment, command line, host, user and process names, file paths, captured
+	// output, and strings that no event refers to.
 	Secret string
 }
 
-// Process is one recorded process. Rows name it by its index.
+// Process is one recorded process. Rows refer to it by its index.
 type Process struct {
 	PID    uint32 // 24 bits
-	HW, VM uint8  // the upper 16 bits of its ids; from HW 128 on the ids are negative in SQLite
-	Name   string // of it and its main thread; empty: python3
+	HW, VM uint8  // upper 16 bits of its ids; from HW 128 on, ids are negative in SQLite
+	Name   string // name of the process and its main thread; "": python3
 }
 
-// globalPid is the id that GPU rows carry.
+// globalPid returns the id that GPU rows carry.
 func (p Process) globalPid() int64 {
 	return int64(uint64(p.HW)<<56 | uint64(p.VM)<<48 | uint64(p.PID&0xFFFFFF)<<24)
 }
 
-// globalTid is the id that host rows carry.
+// globalTid returns the id that host rows of a thread carry.
 func (p Process) globalTid(tid uint32) int64 { return p.globalPid() | int64(tid&0xFFFFFF) }
 
 // GPU is one device of the machine.
 type GPU struct {
 	ID   int32  // CUDA device number
-	Name string // as the driver gives it
+	Name string // as the driver reports it
 }
 
-// StringID is the id of an interned text; 0 is none.
+// StringID is the id of an interned string; 0 is none.
 type StringID uint32
 
 // NameID is the id of a kernel's names; 0 is none.
@@ -88,9 +87,9 @@ type internedString struct {
 
 type kernelName struct{ short, demangled StringID }
 
-// Work is what all rows of GPU work have.
+// Work is what all rows of GPU work have in common.
 type Work struct {
-	Start, End int64  // ns; of a replay that was not collected both 0
+	Start, End int64  // ns; both 0 for a replay that was not collected
 	Node       uint64 // graphNodeId; 0: not from a graph
 	Corr       uint32 // correlationId; 0: NULL
 	Stream     uint32 // streamId
@@ -106,7 +105,7 @@ type Kernel struct {
 	Graph uint32 // graphId, written from schema 3.24.14 on; 0: NULL
 }
 
-// Replay is one whole graph that ran, recorded without its kernels.
+// Replay is one graph that ran, recorded as a whole without its kernels.
 type Replay struct {
 	Work
 	Graph, Exec uint32 // graphId, graphExecId
@@ -149,20 +148,20 @@ const (
 	NVTXDomain   NVTXKind = 75 // names a domain
 )
 
-// TextForm is where an NVTX row keeps its text.
+// TextForm is the column in which an NVTX row has its text.
 type TextForm uint8
 
-// Registered is textId, Literal text, JSON the message inside jsonText.
+// The columns.
 const (
-	Registered TextForm = iota
-	Literal
-	JSON
+	Registered TextForm = iota // textId
+	Literal                    // text
+	JSON                       // jsonText, as its message
 )
 
 // NVTXEvent is one NVTX row: a range, a mark, a domain.
 type NVTXEvent struct {
 	Start   int64    // ns
-	End     int64    // ns; of Open notes: ignored
+	End     int64    // ns; ignored if Open
 	RangeID uint64   // rangeId of a start/end range; 0: NULL
 	Text    StringID // 0: none
 	Domain  uint32   // domainId; 0: the default one
@@ -170,25 +169,25 @@ type NVTXEvent struct {
 	TID     uint32   // thread id
 	EndTID  uint32   // thread that ended a start/end range; 0: TID
 	Kind    NVTXKind // eventType
-	Form    TextForm // where the text is kept
-	Open    bool     // no end: a mark, a domain, a range that was never closed
+	Form    TextForm // column of the text
+	Open    bool     // it has no end: a mark, a domain, a range that was never closed
 }
 
-// Sync is one wait as CUPTI records it, beside the API call with its Corr.
+// Sync is one wait as CUPTI records it, in addition to the API call with the same Corr.
 type Sync struct {
 	Work
 	Kind uint8 // 1 event, 2 stream waits for event, 3 stream, 4 context
 }
 
-// Overhead is time the profiler took. It goes to PROFILER_OVERHEAD, or, with
-// CUPTI set, from schema 3.24.14 on to CUPTI_ACTIVITY_KIND_OVERHEAD.
+// Overhead is time spent by the profiler. It is written to PROFILER_OVERHEAD or, with
+// CUPTI and from schema 3.24.14 on, to CUPTI_ACTIVITY_KIND_OVERHEAD.
 type Overhead struct {
 	Start, End int64    // ns
 	Name       StringID // what it was spent on
 	Process    int32    // index in Trace.Processes
 	TID        uint32   // thread id
 	Kind       uint8    // ENUM_CUPTI_OVERHEAD_TYPE
-	CUPTI      bool     // CUPTI says so, not nsys
+	CUPTI      bool     // reported by CUPTI, not by nsys
 }
 
 // AddProcess adds a process and returns its index.
@@ -198,19 +197,19 @@ func (t *Trace) AddProcess(p Process) int32 {
 	return int32(len(t.Processes) - 1)
 }
 
-// String interns a text that the export keeps in StringIds.
+// String interns a string that the export keeps in StringIds.
 func (t *Trace) String(s string) StringID {
 	id := t.intern(s)
 	t.strings[id-1].stored = true
 	return id
 }
 
-// LiteralText interns a text that only NVTX rows of form Literal or JSON use,
-// which keep it themselves.
+// LiteralText interns a string that only NVTX rows of form Literal or JSON use. These
+// rows contain it, so it is not in StringIds.
 func (t *Trace) LiteralText(s string) StringID { return t.intern(s) }
 
-// intern returns the id of a text. Ids are given in the order of first use, which is that of
-// StringIds: so equal runs have equal bytes.
+// intern returns the id of a string. Ids are assigned in the order of first use, which is
+// the order of StringIds: so equal runs give equal bytes.
 func (t *Trace) intern(s string) StringID {
 	if id, ok := t.ids[s]; ok {
 		return id
@@ -224,7 +223,7 @@ func (t *Trace) intern(s string) StringID {
 	return id
 }
 
-// Text is the text of an id, empty for 0.
+// Text returns the string with an id, "" for 0.
 func (t *Trace) Text(id StringID) string {
 	if id == 0 {
 		return ""
@@ -232,8 +231,8 @@ func (t *Trace) Text(id StringID) string {
 	return t.strings[id-1].text
 }
 
-// KernelName interns the names of a kernel. An empty short name is cut out of
-// the demangled one, and an empty demangled name made up around the short one.
+// KernelName interns the names of a kernel. An empty short name is derived from the
+// demangled one. An empty demangled name is made up around the short one.
 func (t *Trace) KernelName(short, demangled string) NameID {
 	if short == "" {
 		short = shortKernelName(demangled)
@@ -252,7 +251,7 @@ func (t *Trace) KernelName(short, demangled string) NameID {
 	return id
 }
 
-// KernelText returns the short and the demangled name of an id.
+// KernelText returns the short and the demangled name with an id, both "" for 0.
 func (t *Trace) KernelText(id NameID) (short, demangled string) {
 	if id == 0 {
 		return "", ""
@@ -261,10 +260,10 @@ func (t *Trace) KernelText(id NameID) (short, demangled string) {
 	return t.Text(n.short), t.Text(n.demangled)
 }
 
-// unnamed are the namespaces without a name, as compilers write them.
+// unnamed removes anonymous namespaces, as compilers write them.
 var unnamed = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "")
 
-// shortKernelName drops return type, namespaces, template and call arguments.
+// shortKernelName removes return type, namespaces, template arguments and parameters.
 func shortKernelName(demangled string) string {
 	s := unnamed.Replace(strings.TrimPrefix(demangled, "void "))
 	if i := strings.IndexAny(s, "<("); i > 0 {
@@ -273,14 +272,14 @@ func shortKernelName(demangled string) string {
 	return s[strings.LastIndexByte(s, ':')+1:]
 }
 
-// Rows is how many kernels, replays, copies, memsets, calls, ranges, waits and
-// overheads there are.
+// Rows returns the number of kernels, replays, copies, memsets, calls, ranges, waits and
+// overheads. Rows of the operating system and samples do not count.
 func (t *Trace) Rows() int {
 	return t.Kernels.Len() + t.Replays.Len() + t.Copies.Len() + t.Fills.Len() +
 		t.Calls.Len() + t.NVTX.Len() + t.Syncs.Len() + t.Overheads.Len()
 }
 
-// err says why rows could not be kept, if they could not.
+// err returns the errors for which rows could not be kept.
 func (t *Trace) err() error {
 	return errors.Join(t.Kernels.err, t.Replays.err, t.Copies.err, t.Fills.err, t.Calls.err, t.NVTX.err,
 		t.Syncs.err, t.Overheads.err, t.Switches.err, t.OSCalls.err, t.Samples.err)

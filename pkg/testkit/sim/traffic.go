@@ -2,10 +2,10 @@ package sim
 
 import "slices"
 
-// warmup is a step of the warm-up segment.
+// warmup returns the i-th step of the warm-up segment.
 func (s *simulator) warmup(i int) stepInfo { return s.info(i, i == 0, false) }
 
-// plan is a step of the benchmark segment.
+// plan returns the i-th step of the benchmark segment.
 func (s *simulator) plan(i int) stepInfo {
 	c := &s.c
 	chunks := max(1, c.Traffic.Chunks)
@@ -25,7 +25,7 @@ func (s *simulator) plan(i int) stepInfo {
 	return info
 }
 
-// info is a step with the usual load.
+// info returns a step with the usual load.
 func (s *simulator) info(number int, context, tail bool) stepInfo {
 	c := &s.c
 	info := stepInfo{number: number, gen: c.Batch, eager: c.Mode == Eager, graph: c.Batch, load: 1}
@@ -50,8 +50,8 @@ func (s *simulator) info(number int, context, tail bool) stepInfo {
 	return info
 }
 
-// ofRank is what a step is to one rank: with attention data parallelism each
-// has requests of its own, and a prefill in one place makes all run eagerly.
+// ofRank returns what a step is for one rank. With attention data parallelism each rank
+// has its own requests, and a prefill on one rank makes all run eagerly.
 func (s *simulator) ofRank(info stepInfo, r *rank) stepInfo {
 	if !s.c.Model.AttentionDP || info.ctx == 0 {
 		return info
@@ -65,7 +65,7 @@ func (s *simulator) ofRank(info stepInfo, r *rank) stepInfo {
 	return info
 }
 
-// pause lets time pass without requests where the traffic says so.
+// pause passes time without requests before step i, if the traffic says so.
 func (s *simulator) pause(i int) {
 	t := s.c.Traffic
 	if t.IdleEvery == 0 || i == 0 || i%t.IdleEvery != 0 {
@@ -75,8 +75,8 @@ func (s *simulator) pause(i int) {
 	s.idle(int64(ms * 1e6))
 }
 
-// stops are the places of the host operations, the wait last, ahead of which
-// the GPUs must have run: a synchronisation is there.
+// stops returns the indexes of the host operations before which the GPUs must have run,
+// because of a synchronisation. The last one is wait.
 func (s *simulator) stops(wait int) []int {
 	var stops []int
 	for i := range s.c.Host[:wait] {
@@ -90,13 +90,14 @@ func (s *simulator) stops(wait int) []int {
 	return stops
 }
 
-// after is the next operation that is not nested in the i-th.
+// after returns the index of the next operation that is not nested in the i-th.
 func (s *simulator) after(i int) int {
 	n := slices.IndexFunc(s.c.Host[i+1:], func(op HostOp) bool { return op.Parent == "" })
 	return i + 1 + n
 }
 
-// syncAt is the synchronisation planted at the end of an operation, or nil.
+// syncAt returns the synchronisation planted at the end of an operation, nil if there is
+// none.
 func (s *simulator) syncAt(i int) *Fault {
 	for k := range s.c.Faults {
 		if f := &s.c.Faults[k]; f.waits() && f.At == s.c.Host[i].Name {
@@ -106,8 +107,8 @@ func (s *simulator) syncAt(i int) *Fault {
 	return nil
 }
 
-// synchronize makes the ranks that a planted synchronisation strikes wait,
-// ahead of an operation.
+// synchronize runs the planted synchronisation before operation at, on the ranks that it
+// strikes.
 func (s *simulator) synchronize(at int) {
 	i := at - 1
 	for s.c.Host[i].Parent != "" {

@@ -7,44 +7,45 @@ import (
 	"strings"
 )
 
-// HostCause makes the host of each rank lose time after its wait for the GPU, or where it gets
-// its requests, when all GPUs are idle, in a way that the operating system, the profiler or
-// samples show; and records what they show of the whole run. Its zero value is none.
+// HostCause makes the host of each rank lose time while all GPUs are idle: after its wait
+// for the GPU, or when it gets requests. The operating system, the profiler or samples
+// show the loss, and what they show of the whole run is recorded. The zero value loses no
+// time.
 type HostCause struct {
 	// Kind is one of
 	//
-	//	running      works on, the counterpart of all others
+	//	running      keeps working, for comparison with all others
 	//	lock         waits for a lock that a worker holds
-	//	gil          waits for the interpreter lock, which another thread holds in a synchronisation
-	//	descheduled  a busy neighbour gets the CPU, and the thread another one
+	//	gil          waits for the GIL, which another thread holds in a synchronisation
+	//	descheduled  a busy neighbour gets the CPU, and the thread continues on another
 	//	sleep        sleeps
 	//	file         writes a file and waits for the disk
 	//	jit          code is compiled
 	//	profiler     the profiler works
-	//	queue        the GPU's queue is said to be full
+	//	queue        CUPTI reports that the GPU's queue is full
 	//	gc           collects garbage, which only samples show
-	//	requests     the first rank waits for requests, and the others for that one
-	//	collector    waits for the interpreter lock, which another thread holds in a collection of garbage
-	//	quota        all processes together have US of CPU time in each 100 ms, and stop when it is used up
-	//	fetching     the first rank works where it gets them, and the others wait for it
+	//	requests     the first rank waits for requests, and the others for the first
+	//	collector    waits for the GIL, which another thread holds in a garbage collection
+	//	quota        all processes together have US of CPU time per 100 ms, and stop when it is used up
+	//	fetching     the first rank works to get requests, and the others wait for it
 	Kind string
-	US   float64 // mean microseconds per step that loses any
-	// OneIn is how many steps there are to each that loses time, 0 for one; Together says
-	// that such steps come in runs of up to 8.
+	US   float64 // mean microseconds per step that loses time
+	// With OneIn, one step in OneIn loses time; 0 for every step. Together makes these
+	// steps come in runs of 8.
 	OneIn    int
 	Together bool
-	// On is the number of the rank that loses time, from 1; 0: all of them.
+	// On is the number of the rank that loses time, from 1; 0 for all ranks.
 	On int
-	// Bursts is how many collections of garbage a step has, 0 for one.
+	// Bursts is the number of garbage collections per step, 0 for one.
 	Bursts int
-	// LongIn is how many steps there are to each that has a single collection, of ten times
-	// the time, 0 for none.
+	// With LongIn, one step in LongIn has a single collection of ten times the length; 0
+	// for none.
 	LongIn int
 	// SampleUS is the distance between samples in microseconds, 0 for samples at random.
-	// Jitter is by how much of that two of them may differ.
+	// Jitter is the width of its random variation, as a share of it.
 	SampleUS, Jitter float64
-	// SamplerOff is the share of 20 ms in which no samples are taken, as of a sampler that the system
-	// holds back.
+	// SamplerOff is the share of 20 ms periods without samples, as from a sampler that is
+	// held back by the system.
 	SamplerOff float64
 }
 
@@ -56,32 +57,31 @@ func (w *HostCause) strikes(k int) bool {
 	return w.OneIn < 2 || k%w.OneIn == w.OneIn/2
 }
 
-// HostCauses are the kinds.
+// HostCauses are the kinds of HostCause.
 var HostCauses = []string{"running", "lock", "gil", "descheduled", "sleep", "file", "jit", "profiler", "queue", "gc", "requests", "fetching", "collector", "quota"}
 
-// blockedIn is the call of the system that a thread is off its CPU in, by the kind of the
-// cause.
+// blockedIn is the system call in which a thread is off its CPU, by the kind of cause.
 var blockedIn = map[string]string{"lock": "pthread_mutex_lock", "gil": "pthread_cond_timedwait", "collector": "pthread_cond_timedwait", "sleep": "nanosleep", "file": "fsync"}
 
-// heldUpBy is what CUPTI says held a thread up that stays on its CPU, with its
+// heldUpBy is what CUPTI reports as holding up a thread that stays on its CPU, with its
 // Overhead.Kind.
 var heldUpBy = map[string]struct {
 	name string
 	kind uint8
 }{"jit": {"Driver Compiler", 2}, "profiler": {"CUPTI Buffer Flush", 3}, "queue": {"Command Buffer Full", 8}}
 
-// The threads beside the main one that take part, by what is added to its id.
+// Further threads that take part. These numbers are added to the main thread's id.
 const (
 	lockHolder = 5
 	neighbour  = 6
 	gilHolder  = 7
 )
 
-// switchCost is how long a call takes before the thread leaves its CPU, and after it comes
-// back, in ns.
+// switchCost is the time in ns from the start of a call until the thread leaves its CPU,
+// and from its return until the call ends.
 const switchCost = 1000
 
-// check says what is wrong with it.
+// check returns an error if the kind is unknown.
 func (w *HostCause) check() error {
 	if w.Kind != "" && !slices.Contains(HostCauses, w.Kind) {
 		return fmt.Errorf("host cause %q is none of %v", w.Kind, HostCauses)
@@ -98,7 +98,7 @@ func (r *rank) beginHost() {
 	}
 }
 
-// lose makes the host lose time, all of which the GPUs are idle.
+// lose makes the host lose time, in which the GPUs are idle.
 func (r *rank) lose() {
 	w := &r.s.c.Why
 	if w.Kind == "quota" {
@@ -132,7 +132,7 @@ func (r *rank) lose() {
 		r.gil("Waiting for GIL", start, end, r.tid)
 		r.gil("Holding GIL", start, end, r.tid+gilHolder)
 		r.t.Calls.Add(Call{Start: start, End: end, Name: r.t.String(apiSync), Corr: r.id(), Process: r.process, TID: r.tid + gilHolder})
-		r.true.Lost = ns // it waits all the time
+		r.true.Lost = ns // it waits for the whole time
 	case "collector":
 		r.gil("Waiting for GIL", start, end, r.tid)
 		r.gil("Holding GIL", start, end, r.tid+gilHolder)
@@ -154,14 +154,14 @@ func (w *HostCause) draw(chance *rand.Rand) int64 {
 	return int64(w.US * 1e3 * max(0.3, 1+0.2*chance.NormFloat64()))
 }
 
-// getting reports whether time is lost where requests are got.
+// getting reports whether time is lost in getting requests.
 func (w *HostCause) getting() bool { return w.Kind == "requests" || w.Kind == "fetching" }
 
-// messageNs is how long what the first rank sends is on its way to the others.
+// messageNs is the time in ns that a message of the first rank takes to the others.
 const messageNs = 3000
 
-// loseGetting makes the hosts lose time where the first rank gets requests for all: it takes so long, and
-// the others wait for what it then sends.
+// loseGetting makes the hosts lose time when the first rank gets requests for all. The
+// others wait for what it sends.
 func (r *rank) loseGetting() {
 	w, start := &r.s.c.Why, r.now
 	switch {
@@ -183,7 +183,7 @@ func (r *rank) loseGetting() {
 	}
 }
 
-// collect makes the lost time one of several collections, with other work between them.
+// collect splits the lost time into several collections with other work between them.
 func (r *rank) collect(ns, bursts int64, chance *rand.Rand) {
 	r.bursts = r.bursts[:0]
 	for k := range bursts {
@@ -198,14 +198,15 @@ func (r *rank) collect(ns, bursts int64, chance *rand.Rand) {
 	r.now, r.true.Lost = r.lostTo, ns/bursts*bursts
 }
 
-// blocked records a call in which the main thread is off its CPU but for the cost of
-// leaving it, and which the step loses.
+// blocked records a call in which the main thread is off its CPU, apart from the time to
+// leave it and return. The step loses that time.
 func (r *rank) blocked(call string, start, end int64, cpu int32) {
 	r.offCPU(call, start, end, cpu)
 	r.true.Lost = end - start - 2*switchCost
 }
 
-// await records that there is nothing to do until end, as an engine waits for requests.
+// await records that there is nothing to do until end, as when an engine waits for
+// requests.
 func (r *rank) await(end int64) { r.offCPU("epoll_wait", r.now, end, r.cpu) }
 
 func (r *rank) offCPU(call string, start, end int64, cpu int32) {
@@ -214,11 +215,11 @@ func (r *rank) offCPU(call string, start, end int64, cpu int32) {
 	r.switches(end-switchCost, 0, cpu, true)
 }
 
-// ownCPUs is how many CPUs of the machine each rank has for itself.
+// ownCPUs is the number of CPUs that each rank has for itself.
 const ownCPUs = 64
 
-// switches records that a thread, by what is added to the main one's id, came to a CPU of its
-// rank's, or left it. Of the main thread it is remembered where that is.
+// switches records that a thread arrived at one of its rank's CPUs, or left it. thread is
+// added to the main thread's id. The CPU of the main thread is remembered.
 func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
 	r.t.Switches.Add(Switch{At: at, Process: r.process, TID: r.tid + thread, CPU: ownCPUs*int32(r.index) + cpu, In: in})
 	if thread == 0 {
@@ -226,15 +227,15 @@ func (r *rank) switches(at int64, thread uint32, cpu int32, in bool) {
 	}
 }
 
-// Microseconds between samples where the thread is in a call of CUDA, and elsewhere.
+// Mean microseconds between samples of a thread, in CUDA calls and outside.
 const (
 	sampleInCall  = 400
 	sampleOutside = 25
 )
 
-// sample records the samples since the last ones. They come at random, or at equal
-// distances, far more often outside of CUDA calls than inside. In a collection all are the
-// collector's.
+// sample records the samples since the last call. They come at random or at equal
+// distances, far more often outside CUDA calls than inside. During a collection all show
+// the collector.
 func (r *rank) sample() {
 	if r.s.c.Why.Kind == "" {
 		return
@@ -271,7 +272,7 @@ func (r *rank) sample() {
 	}
 }
 
-// callsSince returns the calls of the main thread since a time.
+// callsSince returns the calls of the main thread that start at t or later.
 func (r *rank) callsSince(t int64) (calls []Call) {
 	for c := range r.t.Calls.All() {
 		if c.Process == r.process && c.TID == r.tid && c.Start >= t {
@@ -281,7 +282,7 @@ func (r *rank) callsSince(t int64) (calls []Call) {
 	return calls
 }
 
-// function draws what the thread runs.
+// function draws the function that the thread runs.
 func (r *rank) function(chance *rand.Rand, inCall bool) string {
 	switch u := chance.Float64(); {
 	case inCall:
@@ -296,11 +297,12 @@ func (r *rank) function(chance *rand.Rand, inCall bool) string {
 	return "memcpy"
 }
 
-// modules are the files that functions are in, with a folder that no output may show.
+// modules are the files of functions, by the first letter of their name. Their folder
+// must not appear in any output.
 var modules = map[byte]string{'c': "libcudart.so.12", '_': "python3.11", 'P': "python3.11", 'g': "python3.11", 'v': "python3.11", 'm': "libc.so.6"}
 
-// stack returns a stack of a function, written with its callers first, and where deep is
-// set, with all callers.
+// stack returns a stack. In text, callers come first. Unless deep is set, only the last
+// function is kept.
 func (r *rank) stack(text string, deep bool) (stack []Frame) {
 	if r.stacks == nil {
 		r.stacks = map[string][]Frame{}
