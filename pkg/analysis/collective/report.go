@@ -110,7 +110,7 @@ func (c *Coverage) Doubt() string {
 	case c.Estimated:
 		return "not all GPUs that run collectives together were recorded: " + estimate
 	case c.Size == nil && c.Recorded > 1:
-		return fmt.Sprintf("the trace does not say how many GPUs run collectives together: waits are right if the %d that were recorded are all of them", c.Recorded)
+		return fmt.Sprintf("the trace does not say how many GPUs run collectives together: waits are right if the %d that were read are all of them", c.Recorded)
 	}
 	return ""
 }
