@@ -103,6 +103,11 @@ func texts(t *testing.T) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(runs))[:sampled(1, 1, len(runs))] {
 		traces = append(traces, generate(t, runs[name]...))
 	}
+	for _, set := range []string{`{"Collective":"vllm","Overlap":true}`, `{"Collective":"vllm","Ranks":4,"Engine":{"Pipeline":4,"Ahead":1}}`,
+		`{"SlowRank":1,"Slow":600,"Overlap":true}`, `{"Faults":[{"Kind":"slowgpu","Rank":1,"Factor":1.5}]}`, `{"Faults":[{"Kind":"rotate","US":400,"Rank":-1}]}`,
+		`{"Engine":{"EagerShare":0.3}}`, `{"Dropped":0.4}`}[:sampled(0, 0, 7)] { // of several ranks
+		traces = append(traces, generate(t, "--markers", "vllm", "--steps", "20", "--layers", "4", "--set", set))
+	}
 	odd, err := filepath.Glob(filepath.Join(root, "testdata", "traces", "*.trace"))
 	if err != nil || len(odd) < 20 {
 		t.Fatalf("%d traces: %v", len(odd), err)

@@ -38,7 +38,7 @@ func (c *Watch) stragglerReport(views []*view) (*straggler.Report, error) {
 		return nil, nil
 	}
 	if c.pipeline(res) {
-		res.Kind, res.Rank, res.Together, res.Reason = straggler.Unknown, -1, nil, "the ranks only send to one another, as the stages of a pipeline do, and these wait without any being late"
+		res.Kind, res.Rank, res.Together, res.Reason = straggler.Unknown, -1, nil, "the ranks only send to one another, like pipeline stages, which wait even if no rank is late"
 	}
 	rep := res.Report(lanes, c.kernels.Text)
 	late := res.Late()
