@@ -110,7 +110,7 @@ func Textf(format string, args ...any) Text {
 	return t
 }
 
-// add appends a span, merging it into the last one if both have the same style.
+// add appends a span, merging it into the last one if both are plain and of one tone.
 func (t Text) add(s Span) Text {
 	if s.text == "" {
 		return t

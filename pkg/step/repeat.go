@@ -48,7 +48,7 @@ func BestRepeat(s []int32, lag int) Repeat {
 }
 
 // RepeatCandidates returns the runs, of lags up to maxLag, that may be that of the unit,
-// in the order of their lags.
+// the shortest lag first.
 func RepeatCandidates(s []int32, maxLag int) []Repeat {
 	var runs []Repeat
 	for lag := 1; lag <= min(len(s)/2, maxLag); lag++ {

@@ -18,7 +18,7 @@ const (
 	Sender    Key = -3 // the GPU that sends works on what this one receives
 )
 
-// What Imbalance and Unknown are called in reports.
+// Names of Imbalance, Unknown and Sender in reports.
 const (
 	ImbalanceName = "imbalance" // of Imbalance
 	UnknownName   = "unknown"   // of Unknown

@@ -50,8 +50,9 @@ func (t *tester) compareRows() {
 	t.control()
 }
 
-// control decides which changes are significant: Benjamini and Hochberg over all rows. A
-// row that is not testable counts with a p-value of 1.
+// control decides which changes are significant: Benjamini and Hochberg over all rows
+// that have a P. One whose Unknown is set is not significant, but keeps its place with a
+// p-value of 1.
 func (t *tester) control() {
 	var all []*Evidence
 	for _, r := range t.tested {

@@ -9,7 +9,8 @@ const (
 	// share of the change on the GPUs' side. The share is half if one rank of two works
 	// longer, more if one of several does, 0 if all do. Source: halfway.
 	unevenShare = 0.25
-	// A change of more than this many percent is a regression, of less an improvement.
+	// A change of more than regressionPercent is a regression, one below
+	// improvedPercent an improvement.
 	regressionPercent = 50
 	improvedPercent   = -30
 	// A row is not testable with fewer than fewSteps steps in a single run, or if these

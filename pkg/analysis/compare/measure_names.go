@@ -51,8 +51,8 @@ func (r *Run) class(id int, _ string) string {
 	return r.classes[id]
 }
 
-// newNames returns empty names for all sections; waits have those of imbalance and
-// unknown.
+// newNames returns empty names for all sections, except that those of waits are known:
+// imbalance, unknown and sender, in the order of their collective.Key.
 func newNames() (all [numSections]*idle.Names) {
 	for s := range all {
 		all[s] = idle.NewNames(false)

@@ -60,7 +60,7 @@ type Run struct {
 
 // Result is the result of Find.
 type Result struct {
-	Findings []Finding // unknown gains first, then the largest gain first
+	Findings []Finding // unknown gains first, then the largest gain first, then those of Entry.Last
 	Pair     *Pair     // nil if fewer than two findings have a gain
 	// First is what to begin with: the first of Findings with a gain, or the host operation
 	// with the largest gain if that is larger and no finding is about it; nil for none.

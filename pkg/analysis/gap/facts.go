@@ -219,7 +219,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 	}
 	if slices.Contains(one.Is, "lost") || slices.Contains(one.Is, "free") {
 		f.moved(&one)
-		if c := f.rep.Idle.cause(idle.GIL.String()); c != nil { // the share of the waits for the interpreter lock that these are not
+		if c := f.rep.Idle.cause(idle.GIL.String()); c != nil { // the other waits for the interpreter lock, as a share of all of them
 			one.Numbers["rest_share"] = 1 - ratio(ns, c.Ns)
 		}
 	}

@@ -30,7 +30,7 @@ type Report struct {
 	Waits *Waits `json:"waits"`
 	// Straggler is null without ranks to compare.
 	Straggler *straggler.Report  `json:"straggler"`
-	Findings  []findings.Finding `json:"findings"` // the largest gain first
+	Findings  []findings.Finding `json:"findings"` // in the order of findings.Result
 	// Pair is the joint gain of the best two findings, null if fewer than two have a gain.
 	Pair *findings.Pair `json:"best_pair"`
 	// First is what to begin with: the first of Findings, or a host operation with a larger

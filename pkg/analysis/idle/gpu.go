@@ -130,7 +130,8 @@ type Part struct {
 // EndedGap reports whether the last activity ended an idle gap of its GPU.
 func (r *Rank) EndedGap() bool { return r.ended }
 
-// LastGap iterates over the parts of the last idle gap. A key may occur several times.
+// LastGap iterates over the parts of the last idle gap, in order of time: each begins where
+// the one before ends. A key may occur several times.
 func (r *Rank) LastGap() iter.Seq[Part] {
 	return func(yield func(Part) bool) {
 		for i := range r.gap {

@@ -72,8 +72,8 @@ func (t *Trace) skip(b *event.Batch, i, j int, process int32) {
 	}
 }
 
-// ofAll returns the prediction over all steps of the benchmark segments, some of which
-// take as long as the others.
+// ofAll predicts the gain if the given steps took as long as the others. The mean is over
+// all steps of the benchmark segments, not only over the chosen ones.
 func (p *predictor) ofAll(steps map[int32]map[int]bool) Prediction {
 	p = &predictor{t: p.t}
 	for k, r := range p.t.ranks {

@@ -177,8 +177,7 @@ func (th *whyTime) forget(t int64) {
 
 // The CPU limit of a container stops all its threads until the next period begins.
 
-// stops are the time slices, at most a period long, in which no thread of a process is
-// on a CPU. The thread that resumes after one must not have been waiting: the process's
+// stops are the spans, at most a period long, in which no thread of a process is on a CPU. The thread that resumes after one must not have been waiting: the process's
 // own timer may wake a waiting thread.
 type stops struct {
 	until int64 // the latest end of a time slice on a CPU, 0 for none yet

@@ -52,7 +52,7 @@ func (s *Step) plot(colors figure.Palette) (p *figure.Timeline, left []string) {
 	}
 	left = s.drawThreads(p, colors, place)
 	left = append(left, s.drawGPUs(p, colors, place)...)
-	drawn := map[int32]bool{} // a graph launch has an arrow to the first row that it launched only
+	drawn := map[int32]bool{} // a graph launch has one arrow, to the first row that it launched
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Kind.IsGPU() && e.Launch >= 0 && place[i] >= 0 && place[e.Launch] >= 0 && !drawn[e.Launch] {
 			drawn[e.Launch] = true

@@ -228,7 +228,7 @@ func (f *filter) choose(b *event.Batch) (cut bool) {
 }
 
 // chosen reports whether row i passes. A step row passes by its own time, the rows in
-// it by theirs. A window row passes if anything of it is left (cutWindows).
+// it by theirs. A window row passes if anything of it is left (windowSpan).
 func (f *filter) chosen(b *event.Batch, i int) bool {
 	s := f.sel
 	if b.Kind.Values[i] == event.Window && (s.Time != nil || s.Steps != nil) {

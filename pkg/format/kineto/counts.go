@@ -161,7 +161,8 @@ type sample struct {
 // maxSample is the most keys that are kept. Tests change it.
 var maxSample = 1 << 14
 
-// key returns the same number for the same row only: a stream runs one thing at a time.
+// key returns a hash of the row. Equal rows have the same key and are one row repeated: a
+// stream runs one thing at a time.
 func (r *row) key() uint64 {
 	when := (uint64(r.start)*0x9e3779b97f4a7c15 ^ uint64(r.correlation)) * 0xbf58476d1ce4e5b9
 	when = (when ^ when>>31 ^ uint64(r.end)) * 0x94d049bb133111eb

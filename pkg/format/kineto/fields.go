@@ -55,8 +55,8 @@ func (f *fields) arg(key, value []byte) bool {
 	return true
 }
 
-// members calls fn with the keys and values of the object b until fn returns false, and
-// reports whether b is valid. If empty is set, a missing value ("key": ,) is allowed
+// members calls fn with the keys and values of the object b. It returns false if b is not
+// valid, or as soon as fn does. If empty is set, a missing value ("key": ,) is allowed
 // and skipped: argument fragments without text look like that.
 func members(b []byte, empty bool, fn func(key, value []byte) bool) bool {
 	i := skipSpace(b, 1)

@@ -205,7 +205,8 @@ func (s *sorter) writeReplays(to *runs, c *chunk) error {
 	return err
 }
 
-// order is what rows are sorted by: key, then then, in descending order if down.
+// order is what rows are sorted by: key, ascending, and among equal keys then, ascending
+// or, if down is set, descending.
 type order struct {
 	key, then []int64
 	down      bool
