@@ -2,29 +2,29 @@ package collective
 
 import "github.com/hostbound/hostbound/pkg/trace/spill"
 
-// resolver says what waits are due to, of meetings in the order of their ends.
+// resolver finds the causes of waits. Meetings must come in the order of their ends.
 type resolver struct {
 	m     *Match
 	lanes []resolved // by lane
 }
 
-// resolved is what a lane did so far.
+// resolved is what a lane has done so far.
 type resolved struct {
 	parts  partCursor
-	index  int64 // of the last collective whose idle time was read
+	index  int64 // number of the last collective whose idle time was read
 	firsts []first
-	owned  int64       // own kernels until it left its last collective
+	owned  int64       // ns of own kernels until it left its last collective
 	since  []sinceLast // by group
 }
 
-// sinceLast is what a lane did since it left its last collective of a group.
+// sinceLast is what a lane has done since it left its last collective of a group.
 type sinceLast struct {
 	member bool
 	did    account
-	owned  int64 // own kernels until then
+	owned  int64 // ns of own kernels until then
 
 	turns bool
-	last  []Part // of a group by turns: all that it did, in its order
+	last  []Part // of a group by turns: all that it has done since, in order of time
 }
 
 func newResolver(m *Match) *resolver {
@@ -44,7 +44,7 @@ func newResolver(m *Match) *resolver {
 	return r
 }
 
-// read reads what a lane did up to a collective.
+// read reads what a lane did before the collective with a number.
 func (r *resolved) read(index int64) {
 	for len(r.firsts) > 0 && r.firsts[0].n <= index { // what was before the segment explains nothing in it
 		r.parts.upTo(2*r.firsts[0].n-1, func(Part) {})
@@ -69,7 +69,7 @@ func (r *resolved) add(p Part) {
 	}
 }
 
-// works adds own kernels, or a transfer, which are a cause for those only that it sends to.
+// works adds ns of own kernels or of a transfer. They are a cause only for lanes that it sends to.
 func (r *resolved) works(ns int64) {
 	for g := range r.since {
 		if r.since[g].turns && ns > 0 {
@@ -78,7 +78,7 @@ func (r *resolved) works(ns int64) {
 	}
 }
 
-// leave begins anew, where the lane leaves a collective of the group.
+// leave begins anew: the lane leaves a collective of the group, after owned ns of own kernels.
 func (s *sinceLast) leave(owned int64) {
 	s.did.clear()
 	s.owned, s.last = owned, s.last[:0]
@@ -131,7 +131,8 @@ func (r *resolver) causes(ev *Meeting) {
 	}
 }
 
-// lately adds what a lane did in the last ns before it came, but for the skip last ones of them.
+// lately adds to parts what a lane did in ns of time before it came, not counting the last skip ns.
+// What it did not do is Unknown.
 func lately(parts, did []Part, ns, skip int64) []Part {
 	for i := len(did) - 1; i >= 0 && ns > 0; i-- {
 		p := did[i]
@@ -147,7 +148,7 @@ func lately(parts, did []Part, ns, skip int64) []Part {
 	return parts
 }
 
-// addPart adds a part to those of a wait, in the order of their keys.
+// addPart adds a part to the parts of a wait, which are in the order of their keys.
 func addPart(parts []Part, p Part) []Part {
 	for i := range parts {
 		if parts[i].Key == p.Key {

@@ -29,19 +29,19 @@ type Lane struct {
 	Stepless bool
 }
 
-// Group is lanes that run collectives together.
+// Group is a set of lanes that run collectives together.
 type Group struct {
 	Lanes []int // numbers of the lanes, in order
-	// Size is how many GPUs it has, of which Lanes were recorded; 0 where that is not known.
+	// Size is the number of GPUs in the group, recorded or not; 0 if unknown.
 	Size int
-	// Matched is how many collectives were matched, Unmatched how many kernels had no match.
+	// Matched counts the collectives that were matched, Unmatched the kernels without a match.
 	Matched, Unmatched int64
 
-	turns bool // its lanes run collectives of the same name with others by turns
+	turns bool // its lanes run collectives of the same name with other lanes by turns
 }
 
-// Partial reports whether GPUs of the group are known to be missing from the recording: then who is
-// late may be one of them.
+// Partial reports whether GPUs of the group are known to be missing from the recording. The late
+// rank may then be one of them.
 func (g *Group) Partial() bool { return g.Size > len(g.Lanes) }
 
 // size sets the sizes of groups. If collectives do not tell, the number of ranks of the run
@@ -110,9 +110,9 @@ func (m *Match) sample(k int, most int64) (samples, map[int32]int64) {
 	return s, counts
 }
 
-// group divides the lanes into groups, for each name: by their ends, and where these differ, as
-// those of a broadcast's root do, lanes that share a group by another name by whether their
-// collectives overlap.
+// group divides the lanes of each name into groups, by the ends of their collectives. Lanes whose
+// ends differ, as those of a broadcast's root do, are grouped if they share a group by another name
+// and their collectives overlap.
 func (m *Match) group(of []samples) {
 	var names []int32
 	for _, s := range of {
@@ -165,11 +165,12 @@ func (m *Match) group(of []samples) {
 	}
 }
 
-// byTurns finds the groups of a name whose kernels a lane runs with other lanes by turns, as a stage of a pipeline
-// receives from the one before it and sends to the next one: those that end together with none of another group. It
-// returns false where most are of none.
+// byTurns finds the groups of a name whose kernels a lane runs with different lanes by turns, as a
+// pipeline stage receives from the stage before it and sends to the next. A kernel belongs to the
+// group whose kernels end with it on all lanes. byTurns returns false, and adds no group, if most
+// kernels belong to none.
 func (m *Match) byTurns(name int32, lanes []int, add func(name int32, lanes []int, turns bool)) bool {
-	left, total, tolerance := map[int][]point{}, 0, int64(apartMost) // those of no group yet, with their numbers in place of steps
+	left, total, tolerance := map[int][]point{}, 0, int64(apartMost) // kernels without a group, numbered in point.step
 	for _, k := range lanes {
 		for c := newCursor(k, &m.Lanes[k], Clock{}); c.next(); {
 			if e := &c.entry; e.Name == name {
@@ -218,8 +219,8 @@ func (m *Match) byTurns(name int32, lanes []int, add func(name int32, lanes []in
 	return true
 }
 
-// claim takes those kernels that end together on all lanes of a group from those that are left, and returns how many they
-// are: none where they are too few.
+// claim removes from left the kernels that end together on all lanes of a group, and returns how
+// many there are. It returns 0, and removes none, if there are fewer than minTogether on a lane.
 func (m *Match) claim(name int32, lanes []int, left map[int][]point, tolerance int64, number int32) int {
 	x := m.ends(lanes[0], left[lanes[0]])
 	met, n := make([][]int, len(x)), 0
@@ -256,7 +257,8 @@ func (m *Match) lanesWith(name int32, of []samples) (lanes []int) {
 	return lanes
 }
 
-// partition divides lanes into those of which same holds with the first one.
+// partition divides lanes into groups. A lane joins the first group with whose first lane it is
+// the same.
 func partition(lanes []int, same func(a, b int) bool) (groups [][]int) {
 	for _, k := range lanes {
 		i := slices.IndexFunc(groups, func(g []int) bool { return same(g[0], k) })
@@ -269,8 +271,8 @@ func partition(lanes []int, same func(a, b int) bool) (groups [][]int) {
 	return groups
 }
 
-// overlapping reports whether two lanes of one group run their collectives of another name at the same
-// time, all of them where they are few.
+// overlapping reports whether two lanes that share a group run most of their collectives of another
+// name at the same time, or all of them if there are only a few.
 func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	n, matched := min(len(x), len(y)), 0
 	for len(x) > 0 && len(y) > 0 {
@@ -289,8 +291,8 @@ func (m *Match) overlapping(a int, x []point, b int, y []point) bool {
 	return matched >= min(minTogether, n) && 100*matched >= togetherShare*n
 }
 
-// together reports whether two lanes of one run end their collectives of a name together, and others whether one of
-// them has more of the name in that time.
+// together reports whether two lanes of one run end their collectives of a name together. others
+// reports whether one of them runs so many more that it must meet other lanes, too.
 func (m *Match) together(a int, x []int64, b int, y []int64, tolerance int64) (same, others bool) {
 	if m.run[a] != m.run[b] {
 		return false, false
@@ -302,7 +304,7 @@ func (m *Match) together(a int, x []int64, b int, y []int64, tolerance int64) (s
 	return matched >= minTogether && 100*matched >= togetherShare*min(len(x), len(y)), 100*matched < togetherShare*max(len(x), len(y))
 }
 
-// ends returns when collectives of a lane end, in order.
+// ends returns the ends of a lane's collectives on the common clock, sorted, in ns.
 func (m *Match) ends(k int, points []point) []int64 {
 	all := make([]int64, len(points))
 	for i, p := range points {
@@ -312,7 +314,8 @@ func (m *Match) ends(k int, points []point) []int64 {
 	return all
 }
 
-// apart is how far apart others end at most that end together with a lane's, where clocks have a slack.
+// apart returns by how much ends that count as together may differ, in ns. slack is what clocks
+// may be off by.
 func apart(ends []int64, slack int64) int64 {
 	tolerance := min(apartMost, spacing(ends)/apartShare)
 	if slack > 0 {
@@ -321,7 +324,8 @@ func apart(ends []int64, slack int64) int64 {
 	return tolerance
 }
 
-// eachNear calls f with the numbers of ends that are near one another.
+// eachNear calls f with the indices of pairs of ends that are nearest to one another, and within
+// the tolerance.
 func eachNear(x, y []int64, tolerance int64, f func(i, j int)) {
 	for i, j := 0, 0; i < len(x) && j < len(y); {
 		switch d := y[j] - x[i]; {

@@ -9,13 +9,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// Key is what a wait is due to: a number of the caller's, 0 or more, or one of these.
+// Key is the cause of a wait: a number of the caller's, 0 or more, or one of these.
 type Key int32
 
 const (
 	Imbalance Key = -1 // the late rank's own kernels took longer
 	Unknown   Key = -2 // not recorded
-	Sender    Key = -3 // the GPU that sends works on what this one receives
+	Sender    Key = -3 // the GPU that sends still works on what this one receives
 )
 
 // Names of Imbalance, Unknown and Sender in reports.
@@ -194,9 +194,9 @@ func (l *Log) Seal() {
 
 // account is time by key.
 type account struct {
-	ns      []int64 // by key less Sender
-	touched []Key   // those that are not 0
-	sum     int64
+	ns      []int64 // by key less Sender, the lowest key
+	touched []Key   // keys with time, in no order
+	sum     int64   // ns of all keys
 }
 
 func (a *account) add(key Key, ns int64) {
@@ -225,9 +225,9 @@ func (a *account) drain(f func(Part)) {
 
 func (a *account) clear() { a.drain(func(Part) {}) }
 
-// split divides ns over the account in proportion, largest remainders first, of equal ones the
-// lower key; all of it is Unknown where the account holds nothing. It appends to parts, in
-// the order of their keys.
+// split divides ns over the keys of the account in proportion to their time, and appends the
+// parts in the order of their keys. What rounding leaves goes to the largest remainders, the
+// lower key first. All of ns is Unknown if the account is empty.
 func (a *account) split(parts []Part, ns int64) []Part {
 	switch {
 	case ns == 0:
@@ -255,7 +255,7 @@ func (a *account) split(parts []Part, ns int64) []Part {
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Ns == 0 })
 }
 
-// mulDiv returns a × b / c and its remainder, of numbers that are not negative, b <= c.
+// mulDiv returns a × b / c and its remainder. No number is negative, and b <= c.
 func mulDiv(a, b, c int64) (int64, uint64) {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	whole, rest := bits.Div64(high, low, uint64(c))

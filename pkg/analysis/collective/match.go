@@ -305,7 +305,7 @@ func (x *matcher) add(e *entry) {
 	}
 }
 
-// slotOf returns the place of a lane for its collectives of a name, which may be a new one.
+// slotOf returns the place of a lane for its collectives of a name. It opens one if there is none.
 func (x *matcher) slotOf(lane int, name int32) *slot {
 	if int(name) >= len(x.slots[lane]) || !x.slots[lane][name].known {
 		x.open(x.groupOf[lane][name], name)
@@ -313,7 +313,7 @@ func (x *matcher) slotOf(lane int, name int32) *slot {
 	return &x.slots[lane][name]
 }
 
-// open has the lanes of a group have a place for their collectives of a name.
+// open gives the lanes of a group a place for their collectives of a name.
 func (x *matcher) open(g int, name int32) {
 	group := &x.Groups[g]
 	var q *queue

@@ -93,7 +93,7 @@ func (m *Match) Doubts() []string {
 	return slices.DeleteFunc([]string{c.Doubt(), c.NoMatch()}, func(text string) bool { return text == "" })
 }
 
-// NoMatch says how long kernels take that have no match, "" where that is not worth saying.
+// NoMatch says how much of the time kernels without a match take, "" below worthSaying.
 func (c *Coverage) NoMatch() string {
 	if c.Estimated || c.UnmatchedShare < worthSaying {
 		return ""

@@ -19,10 +19,9 @@ type finding struct {
 	wall    *Row    // the mean, or the median if only that has evidence
 	changed bool    // it changed beyond the noise and by more than sameShare
 	sign    float64 // of the change
-	// Changes in the direction of sign, us. host is idle time and waits with a host
-	// cause, work is GPU work and waits for a sender's, uneven is waits for a rank with more
-	// of it. other is idle
-	// time and waits without a host cause.
+	// Changes in the direction of sign, us. host is idle time and waits with a host cause,
+	// work is GPU work and waits for a sender's, uneven is waits for a rank with more of it.
+	// other is idle time and waits without a host cause.
 	host, work, uneven, other float64
 	balance                   stat.Difference // of host less work and uneven, in that direction; unknown if nothing changed
 	named                     []named         // what explains most of the change, the largest first
