@@ -11,7 +11,6 @@ type resolver struct {
 // resolved is what a lane has done so far.
 type resolved struct {
 	parts  partCursor
-	index  int64 // number of the last collective whose idle time was read
 	firsts []first
 	owned  int64       // ns of own kernels until it left its last collective
 	since  []sinceLast // by group
@@ -31,7 +30,7 @@ func newResolver(m *Match) *resolver {
 	r := &resolver{m: m, lanes: make([]resolved, len(m.Lanes))}
 	for k := range r.lanes {
 		log := m.Lanes[k].Log
-		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, index: -1, since: make([]sinceLast, len(m.Groups))}
+		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, since: make([]sinceLast, len(m.Groups))}
 		if !m.Lanes[k].Stepless {
 			r.lanes[k].firsts = log.firsts
 		}
