@@ -13,13 +13,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// archiveRuns is how many runs an archive has, and odd how many of them are not as the others.
+// archiveRuns is the number of runs in an archive, odd the number of outliers among them.
 const (
 	archiveRuns = 1000
 	odd         = 12
 )
 
-// ailments are what is wrong with those, by what must be named.
+// ailments are the faults of the outliers, by the cause that must be named.
 var ailments = []struct {
 	cause string
 	plant func(*sim.Config)
@@ -32,8 +32,8 @@ var ailments = []struct {
 	{"other host work", func(c *sim.Config) { c.SetHost("_handle_responses", 240+300) }},
 }
 
-// runArchive counts the runs of archives that are named though they are as the others, and the
-// odd ones that are, with what is wrong with them.
+// runArchive counts the normal runs of archives that are reported as outliers, and the
+// outliers that are found with the right cause.
 func runArchive(w io.Writer, o options) error {
 	fmt.Fprintf(w, "| archive | odd | found | cause named | false |\n|--:|--:|--:|--:|--:|\n")
 	for seed := range o.seeds {
@@ -46,7 +46,7 @@ func runArchive(w io.Writer, o options) error {
 	return nil
 }
 
-// oneArchive makes an archive and looks for outliers.
+// oneArchive simulates an archive and looks for outliers in it.
 func oneArchive(seed int, verbose io.Writer) (found, right, wrong int, failed error) {
 	dir, err := os.MkdirTemp("", "archive")
 	if err != nil {
@@ -62,7 +62,7 @@ func oneArchive(seed int, verbose io.Writer) (found, right, wrong int, failed er
 	forEach(numbers, func(k int) {
 		c := sim.Default()
 		c.Seed, c.Steps, c.Layers, c.Warmup, c.Tail, c.ContextEvery = uint64(1+k+archiveRuns*seed), 40, 4, 0, 0, 0
-		// Starts differ by 2 %, as those of real engines do.
+		// Starts of an engine differ by 2 %, as with real engines.
 		hostScale(&c, 1+0.02*gauss(c.Seed))
 		if k < odd {
 			ailments[k%len(ailments)].plant(&c)
@@ -124,5 +124,5 @@ func firstError(a, b error) error {
 	return b
 }
 
-// gauss is a normal number of a seed.
+// gauss returns a normally distributed number that depends only on the seed.
 func gauss(seed uint64) float64 { return rand.New(rand.NewPCG(seed, 0xa2c)).NormFloat64() }

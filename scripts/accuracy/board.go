@@ -11,18 +11,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
-// tally is what was counted over some pairs.
+// tally counts results over some pairs.
 type tally struct {
 	cell   cell
 	effect float64 // 0: equal runs
 
-	pairs, alarmed, ruleAlarmed int // with a false alarm; of equal runs
-	equalPairs                  int // of a cell
-	concluded                   int // with a conclusion; of equal runs
-	changed, found, ruleFound   int // operations that differ
-	spurious, unchanged         int // false alarms among operations that do not, in pairs that do
-	intervals, held             int // intervals of operations and of the wall time
-	wrong                       int // conclusions that should be another
+	pairs, alarmed, ruleAlarmed int // all pairs; equal ones with a false alarm of diff, and of the 50 % rule
+	equalPairs                  int // pairs of equal runs
+	concluded                   int // equal pairs with a conclusion
+	changed, found, ruleFound   int // operations that differ: all, and those found by diff and by the rule
+	spurious, unchanged         int // in pairs that differ, operations that do not: false alarms, and all
+	intervals, held             int // intervals of operations and the wall time: all, and those that hold the truth
+	wrong                       int // wrong conclusions
 }
 
 func (t *tally) add(u tally) {
@@ -108,16 +108,16 @@ func find(rows []compare.Row, name string) *compare.Row {
 	return &compare.Row{}
 }
 
-// board is the scoreboard in the making.
+// board collects the scoreboard.
 type board struct {
 	mu    sync.Mutex
 	cells map[string]*tally // equal runs, and all intervals
-	by    map[string]*tally // by what is looked at
+	by    map[string]*tally // by property, such as number of steps
 }
 
 func newBoard() *board { return &board{cells: map[string]*tally{}, by: map[string]*tally{}} }
 
-// add takes the tally of a cell.
+// add adds the tally of a cell.
 func (b *board) add(t tally) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +188,7 @@ func (b *board) print(w io.Writer, whole tally) {
 	}
 }
 
-// printWorst names the cells that are farthest off.
+// printWorst names the cells with the worst coverage and false alarms.
 func (b *board) printWorst(w io.Writer) {
 	var low, high, alarm *tally
 	for _, key := range slices.Sorted(maps.Keys(b.cells)) {

@@ -14,16 +14,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// decodeCost is by how much a step of the target takes longer, us.
+// decodeCost is by how many us a step of the target is longer.
 const decodeCost = 100
 
-// decodePairs are the pairs of runs for each seed.
+// decodePairs is the number of pairs per seed.
 const decodePairs = 20
 
-// decodeTally counts what diff says of pairs of runs without markers.
+// decodeTally counts diff's answers for pairs of runs without markers.
 type decodeTally struct {
 	mu                    sync.Mutex
-	right, wrong, none    int // sign of a significant difference of the wall time
+	right, wrong, none    int // wall time: significant with the right or wrong sign, or not significant
 	refused, incomparable int
 	err                   error
 }
@@ -32,10 +32,10 @@ func (t *decodeTally) pairs() int {
 	return t.right + t.wrong + t.none + t.refused + t.incomparable
 }
 
-// decodeKind is how the runs decode.
+// decodeKind is a way of decoding.
 type decodeKind struct {
 	mode    sim.Mode
-	prefill bool // the first step is one
+	prefill bool // the first step is a prefill
 }
 
 var decodeKinds = []decodeKind{{sim.Node, false}, {sim.Node, true}, {sim.Eager, false}, {sim.Eager, true}}
@@ -48,9 +48,9 @@ func (k decodeKind) String() string {
 	return name
 }
 
-// runDecode is the section decode: two ranks in tensor parallel, decoding
-// without markers, the idle time between steps 0.1 to 3 ms, the target slower by
-// decodeCost per step on the host.
+// runDecode is the section decode: two tensor-parallel ranks decode without markers, with
+// 0.1 to 3 ms of idle time between steps. The target's host is slower by decodeCost per
+// step.
 func runDecode(w io.Writer, o options) error {
 	fmt.Fprintf(w, "Pairs of runs of 60 steps on two ranks, no ranges at all, %d us more host work per step in the target.\n\n", decodeCost)
 	fmt.Fprintln(w, "| decoding | pairs | right sign | wrong sign | no evidence | refused | not comparable |")
@@ -72,7 +72,7 @@ func runDecode(w io.Writer, o options) error {
 	return nil
 }
 
-// pair compares one pair.
+// pair simulates and compares one pair.
 func (t *decodeTally) pair(mode decodeKind, seed int, verbose io.Writer) {
 	r := rand.New(rand.NewPCG(uint64(seed), 0xdec0de))
 	c := sim.Default()
@@ -125,8 +125,8 @@ func remark(w io.Writer, format string, args ...any) {
 	}
 }
 
-// compareRuns simulates two runs and compares them as diff does. Where it
-// refuses, the error comes with a Comparison that is empty.
+// compareRuns simulates two runs and compares them as diff does. If diff refuses, the
+// Comparison is empty.
 func compareRuns(before, after sim.Config, opt sim.Options, by string) (*compare.Comparison, error) {
 	var sides [2]string
 	for i, c := range []sim.Config{before, after} {
@@ -146,7 +146,7 @@ func compareRuns(before, after sim.Config, opt sim.Options, by string) (*compare
 	return compareFiles(sides[0], sides[1], by)
 }
 
-// compareFiles is diff.
+// compareFiles compares two files as diff does.
 func compareFiles(before, after, by string) (*compare.Comparison, error) {
 	result := &compare.Comparison{}
 	err := inProcess(&command.Diff, []string{"--by", by, before, after}, func(c *command.Plan) error {

@@ -11,18 +11,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// diffWhyRow is what was found where hosts lose more time in one way.
+// diffWhyRow counts the results for one cause of lost host time.
 type diffWhyRow struct {
 	runs, named, first, near, covered, silent int
 }
 
-// Microseconds that hosts lose per step in the baseline and in the target.
+// Microseconds that hosts lose per step, in the baseline and in the target.
 const (
 	lostBefore = 100
 	lostAfter  = 500
 )
 
-// runDiffWhy compares runs whose hosts lose more time in one way, and equal ones.
+// runDiffWhy compares runs whose hosts lose more time for one cause, and equal runs.
 func runDiffWhy(w io.Writer, o options) error {
 	causes := slices.DeleteFunc(slices.Clone(hostCauses), func(c hostCause) bool { return c.why == "" })
 	causes = append(causes, hostCause{kind: "running", why: "running"})
@@ -58,8 +58,8 @@ func runDiffWhy(w io.Writer, o options) error {
 	return err
 }
 
-// diffWhyRun simulates a run, and returns what its hosts lose per rank-step of the benchmark
-// segments, without the last one, in us.
+// diffWhyRun simulates a run. truth is what its hosts lose per rank-step of the benchmark
+// segments, in us, without the last step.
 func diffWhyRun(dir, kind string, lost float64, seed int) (path string, truth float64, err error) {
 	c := sim.Default()
 	c.Seed, c.Steps, c.ContextEvery, c.Layers, c.Tail = uint64(seed+1), 120, 0, 6, 0

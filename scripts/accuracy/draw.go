@@ -9,24 +9,25 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
-// meanKind is what becomes of the mean of a run with its length.
+// meanKind is how the mean of a run behaves as the run gets longer.
 type meanKind int
 
 const (
 	settles meanKind = iota
-	// wanders: it has no long-run mean, and of equal runs the answer may only be that
+	// wanders: there is no long-run mean. For equal runs, the only right answer is that
 	// nothing can be told.
 	wanders
-	// recurs: it comes every so many steps, and the mean hardly varies with it: where no
-	// period shows, intervals that are made for chance hold it always.
+	// recurs: it comes at regular intervals and hardly moves the mean. If no period is
+	// visible, intervals made for chance always hold the truth.
 	recurs
 )
 
-// noise is a kind of noise: how much more a step takes than its mean, as a factor.
+// noise is a kind of noise: the factors by which steps differ from their mean.
 type noise struct {
 	name string
 	mean meanKind
-	// host draws what all host operations of a rank feel, op what one feels.
+	// host draws the noise that all host operations of a rank share, op that of one
+	// operation.
 	host, op func(rng *rand.Rand, n int) []float64
 }
 
@@ -47,7 +48,7 @@ var stepNoises = []noise{
 	{"a pause every 20 steps", recurs, pauses(20, 1), normal(0, 0.05)},
 	{"drift of 10 %", wanders, drift(0.1), normal(0, 0.05)},
 	{"random walk, 0.5 % per step", wanders, walk(0.005), normal(0, 0.05)},
-	// Those from here on were added when the method stood.
+	// The following were added after the method was fixed.
 	{"throttling, 30 to 50 steps, 10 %", recurs, throttled(0.1), normal(0, 0.05)},
 	{"housekeeping every 10 steps, 30 %", recurs, pauses(10, 0.3), normal(0, 0.05)},
 	{"a batch that grows, 10 %", settles, growing(0.1), normal(0, 0.05)},
@@ -55,7 +56,7 @@ var stepNoises = []noise{
 
 func quiet(_ *rand.Rand, n int) []float64 { return slices.Repeat([]float64{1}, n) }
 
-// normal is log-normal noise with a correlation of neighbours.
+// normal returns log-normal noise in which neighbouring steps have correlation phi.
 func normal(phi, sd float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -68,7 +69,7 @@ func normal(phi, sd float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// pareto has mean 1 and a tail of the given index, above 0.9.
+// pareto returns noise with mean 1 and a tail with index alpha, above 0.9.
 func pareto(alpha float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -79,7 +80,8 @@ func pareto(alpha float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// states are two, each kept for stay steps on average, the slower by shift.
+// states returns noise with two states, each kept for stay steps on average; the slow one
+// takes shift longer.
 func states(stay, shift float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -94,7 +96,8 @@ func states(stay, shift float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// bursts begin in a share of the steps and take so many of them, slower by shift.
+// bursts returns noise with bursts that take shift longer. They last length steps on
+// average, and begin with probability share in each quiet step.
 func bursts(share, length, shift float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -112,7 +115,7 @@ func bursts(share, length, shift float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// pauses come every so many steps, from any one on.
+// pauses returns noise with a pause in every n-th step, beginning at a random one.
 func pauses(every int, shift float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -127,7 +130,8 @@ func pauses(every int, shift float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// throttled rises by share, on average, until the clock recovers after 30 to 50 steps.
+// throttled returns noise that rises from share below the mean to share above it, until the
+// clock recovers after 30 to 50 steps.
 func throttled(share float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -143,7 +147,7 @@ func throttled(share float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// growing rises by share over any run, which is 0 on average.
+// growing returns noise that rises by share over each run, 0 on average.
 func growing(share float64) func(*rand.Rand, int) []float64 {
 	return func(_ *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -154,7 +158,7 @@ func growing(share float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// drift is a straight line whose slope differs from run to run.
+// drift returns a straight line whose slope differs between runs.
 func drift(share float64) func(*rand.Rand, int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		x := make([]float64, n)
@@ -178,8 +182,8 @@ func walk(sd float64) func(*rand.Rand, int) []float64 {
 	}
 }
 
-// draw makes a run of steps with so many ranks. What operations cost is multiplied
-// by factor, and change is applied to the samples of each rank.
+// draw returns a run with the given steps and ranks. Costs of operations are multiplied
+// by factor; change is applied to the samples of each rank.
 func (z *noise) draw(rng *rand.Rand, steps, ranks int, factor float64, change func(*compare.RankSamples)) *compare.Run {
 	s := compare.Samples{Name: "run", Gen: 8}
 	host := z.host(rng, steps)
@@ -217,7 +221,7 @@ func times(by float64, x []float64) []float64 {
 	return y
 }
 
-// similar are rows that do not differ between runs.
+// similar returns rows that do not differ between runs.
 func similar(rng *rand.Rand, name string, n int, sd float64, steps int) map[string][]float64 {
 	rows := map[string][]float64{}
 	for i := range n {

@@ -12,12 +12,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// movable are operations of the simulated engine of whose cost no other one
-// depends, by the share of pairs that change them.
+// movable are operations of the simulated engine on whose cost no other operation
+// depends.
 var movable = []string{"_schedule", "prepare_resources", "_handle_responses"}
 
-// throughExports compares simulated exports: half of the pairs are equal runs of
-// other seeds, in the others an operation costs 30 % more.
+// throughExports compares simulated exports. Half of the pairs are equal runs with
+// different seeds; in the others one operation costs 30 % more.
 func throughExports(pairs int) (tally, error) {
 	dir, err := os.MkdirTemp("", "accuracy")
 	if err != nil {
@@ -33,7 +33,7 @@ func throughExports(pairs int) (tally, error) {
 	return t, nil
 }
 
-// export compares one pair.
+// export simulates and compares one pair.
 func (t *tally) export(dir string, k int) error {
 	rng := rand.New(rand.NewPCG(uint64(k), 3))
 	c := sim.Default()
@@ -66,7 +66,7 @@ func (t *tally) export(dir string, k int) error {
 	return nil
 }
 
-// count counts a pair in which the operation of that name costs truth more.
+// count counts a pair in which the named operation costs truth more; "" for equal runs.
 func (t *tally) count(c *compare.Comparison, name string, truth float64) {
 	alarm := false
 	for i := range c.Operations {

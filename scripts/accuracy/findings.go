@@ -11,16 +11,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// fault is a planted one that costs time, and what names it.
+// fault is a planted fault, and what its finding must say.
 type fault struct {
 	name  string
-	base  func(*sim.Config) // the engine, with and without the fault
+	base  func(*sim.Config) // sets up the engine, with and without the fault
 	plant func(*sim.Config)
-	named func(*gap.Report) bool // with its evidence
-	first bool                   // it is worth most idle time, and so the first finding
+	named func(*gap.Report) bool // reports whether the fault is named with its evidence
+	first bool                   // it is worth the most idle time, so it must be the first finding
 }
 
-// faults are those of the section findings.
+// faults are the faults of the section findings.
 var faults = []fault{
 	{"synchronisation, host ahead", overlap,
 		faulty(sim.Fault{Kind: sim.FaultSync, At: "prepare_resources", Rank: -1}), finding("SYNC", "cudaDeviceSynchronize", "prepare_resources"), true},
@@ -52,17 +52,18 @@ var faults = []fault{
 		func(c *sim.Config) { c.Dropped = 0.2 }, finding("RECAPTURE", "replays"), true},
 }
 
-// overlap is an engine whose host is a step ahead of its GPU.
+// overlap sets up an engine whose host is one step ahead of its GPU.
 func overlap(c *sim.Config) { c.Overlap, c.KernelScale = true, 6 }
 
-// eagerGPU launches every kernel by itself.
+// eagerGPU makes the engine launch every kernel individually.
 func eagerGPU(c *sim.Config) { c.Mode = sim.Eager }
 
 func faulty(f sim.Fault) func(*sim.Config) {
 	return func(c *sim.Config) { c.Faults = append(c.Faults, f) }
 }
 
-// finding reports whether there is a finding of a pattern with these words in it.
+// finding returns a function that reports whether a finding of the pattern contains all
+// words.
 func finding(pattern string, words ...string) func(*gap.Report) bool {
 	return func(rep *gap.Report) bool {
 		for _, f := range rep.Findings {
@@ -74,13 +75,13 @@ func finding(pattern string, words ...string) func(*gap.Report) bool {
 	}
 }
 
-// noises are what the runs of a fault, and its clean counterparts, take turns with.
+// noises are used in turn by the runs of a fault and their clean counterparts.
 var noises = []sim.Noise{
 	{}, {Kind: "normal", Scale: 0.1}, {Kind: "heavy", Scale: 0.1, Private: true}, {Kind: "bursty", Scale: 0.2},
 	{Kind: "sticky", Scale: 0.15, Rho: 0.9}, {Kind: "ar1", Scale: 0.1, Rho: 0.8, Private: true}, {Kind: "drift", Scale: 0.1},
 }
 
-// run makes the report on the run of a seed, with the fault or without.
+// run returns the report on the run with a seed, with or without the fault.
 func (p *fault) run(dir string, seed int, with bool) (*gap.Report, error) {
 	c := sim.Default()
 	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
@@ -95,13 +96,13 @@ func (p *fault) run(dir string, seed int, with bool) (*gap.Report, error) {
 	return gapsOf(dir, c, false)
 }
 
-// faultRow is what was found of one fault.
+// faultRow counts the results for one fault.
 type faultRow struct {
 	p                                        *fault
 	runs, named, first, sized, silent, empty int
 }
 
-// runFindings counts planted faults that are named, and those named where there are none.
+// runFindings counts planted faults that are named, and faults named in runs without one.
 func runFindings(w io.Writer, o options) error {
 	rows := make([]faultRow, len(faults))
 	var names []string
@@ -155,10 +156,11 @@ func (r *faultRow) print(w io.Writer) {
 	fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s |\n", r.p.name, r.runs, count{r.named, r.runs}, count{r.first, r.runs}, count{r.sized, r.runs}, count{r.silent, r.runs}, count{r.empty, r.runs})
 }
 
-// quarter is how far what a finding is said to bring may be from what it does bring.
+// quarter is the largest relative error of a predicted gain.
 const quarter = 0.25
 
-// sized reports whether the first finding names the fault, and says what a step takes less without it.
+// sized reports whether the first finding names the fault and predicts its gain to within
+// quarter.
 func (p *fault) sized(with, without *gap.Report) bool {
 	head := *with
 	head.Findings = head.Findings[:min(1, len(head.Findings))]
@@ -169,10 +171,10 @@ func (p *fault) sized(with, without *gap.Report) bool {
 	return math.Abs(gainOf(with)-truth) <= quarter*math.Abs(truth)
 }
 
-// stepUs is how long a step takes, in us.
+// stepUs returns the time per step, in us.
 func stepUs(rep *gap.Report) float64 { return rep.Idle.WindowUs / float64(max(1, rep.Idle.Steps)) }
 
-// gainOf is what the first finding is said to bring, in us.
+// gainOf returns the predicted gain of the first finding, in us, 0 if it has none.
 func gainOf(rep *gap.Report) float64 {
 	if g := rep.Findings[0].GainUs; g != nil {
 		return *g
@@ -180,7 +182,7 @@ func gainOf(rep *gap.Report) float64 {
 	return 0
 }
 
-// said are the findings of a report, a line each.
+// said returns the findings of a report, one per line.
 func said(rep *gap.Report) (text string) {
 	for _, f := range rep.Findings {
 		gain := math.NaN()

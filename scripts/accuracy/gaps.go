@@ -13,7 +13,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// gapsOf simulates a run and reports on it as the command does.
+// gapsOf simulates a run and returns the report of gaps on it.
 func gapsOf(dir string, c sim.Config, split bool) (*gap.Report, error) {
 	traces, _, err := sim.SimulateTruth(c, split)
 	if err != nil {
@@ -31,7 +31,7 @@ func gapsOf(dir string, c sim.Config, split bool) (*gap.Report, error) {
 	return readGaps(paths)
 }
 
-// writeRank writes the report of one rank of a run.
+// writeRank writes the report of one rank of a run, and returns its path.
 func writeRank(dir string, c sim.Config, rank int) (string, error) {
 	traces, err := sim.SimulateReports(c)
 	if err != nil {
@@ -51,7 +51,7 @@ func writeTrace(dir string, t *sim.Trace) (string, error) {
 	return f.Name(), t.WriteSQLite(f.Name(), sim.Options{})
 }
 
-// readGaps reports on files.
+// readGaps returns the report of gaps on files.
 func readGaps(paths []string) (rep *gap.Report, err error) {
 	err = inProcess(&command.Gaps, paths, func(c *command.Plan) error {
 		src, err := c.Events(source.Phased, true)
@@ -64,8 +64,8 @@ func readGaps(paths []string) (rep *gap.Report, err error) {
 	return rep, err
 }
 
-// eachRun does some work for every kind that is asked for, and every seed, on all
-// processors, and records its outcomes one at a time, in order. kinds are their names.
+// eachRun calls work for every requested kind and every seed, on all processors. It calls
+// the returned functions one at a time, in order. kinds are the names of the kinds.
 func eachRun(kinds []string, o options, work func(dir string, kind, seed int) (record func(), err error)) error {
 	dir, err := os.MkdirTemp("", "accuracy")
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// hostNoise is how host time differs from step to step: a sequence of so many
-// factors, whose mean in the long run (of a drift: over the run) is 1.
+// hostNoise is how host time varies from step to step. draw returns n factors; their mean
+// is 1 in the long run, or for a drift over the run.
 type hostNoise struct {
 	name string
 	draw func(rng *rand.Rand, n int) []float64
@@ -24,7 +24,7 @@ var hostNoises = []hostNoise{
 	{"two states, 20 steps each", evenStates},
 	{"drift of 10 %", evenDrift},
 	{"start to start", perStart},
-	// Those from here on were added when the method stood.
+	// The following were added after the method was fixed.
 	{"log-normal, 30 %", normal(0, 0.3)},
 	{"mean of the last eight steps", moving(8)},
 	{"swinging AR(2)", swinging},
@@ -33,13 +33,13 @@ var hostNoises = []hostNoise{
 	{"half as long again, one step in twenty", slowSteps},
 	{"throttling, 30 to 50 steps", over(throttled(noiseScale))},
 	{"housekeeping every 10 steps", over(housekeeping)},
-	// What recorded runs look like: quiet but for bursts.
+	// What recorded runs look like: quiet except for bursts.
 	{"bursts that fade, one step in fifteen", fadingBursts},
 	{"a flush every 40 steps", flushes},
 	{"storms of eight steps", storms},
 }
 
-// fadingBursts are seldom, of very different sizes, and fade over four steps.
+// fadingBursts are rare, of very different sizes, and fade over four steps.
 func fadingBursts(rng *rand.Rand, n int) []float64 {
 	const chance, size, spread, fade, lasts = 1.0 / 15, 0.8, 0.8, 0.4, 4
 	x := make([]float64, n+lasts)
@@ -56,7 +56,8 @@ func fadingBursts(rng *rand.Rand, n int) []float64 {
 	return x[lasts:]
 }
 
-// flushes take as long as a step, and the step after them a little longer.
+// flushes come every 40 steps and take as long as a step; the next step is a little
+// longer, too.
 func flushes(rng *rand.Rand, n int) []float64 {
 	const every, size, after = 40, 1, 0.4
 	x := make([]float64, n)
@@ -73,8 +74,8 @@ func flushes(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// storms are stretches of eight steps, one step in four, in which each takes longer by
-// another time; between them it is quiet.
+// storms are stretches of eight steps, a quarter of all steps, in which each step is
+// longer by a different time. There is no extra time between them.
 func storms(rng *rand.Rand, n int) []float64 {
 	const lasts, share, size = 8, 0.25, 0.5
 	x := make([]float64, n)
@@ -101,7 +102,7 @@ func over(kind func(*rand.Rand, int) []float64) func(*rand.Rand, int) []float64 
 	}
 }
 
-// housekeeping takes a third of a step, every tenth step; the mean is 1.
+// housekeeping takes a third of a step in every tenth step; the mean is 1.
 func housekeeping(rng *rand.Rand, n int) []float64 {
 	x := pauses(10, 0.3)(rng, n)
 	for t := range x {
@@ -110,7 +111,7 @@ func housekeeping(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// moving is the mean of the last so many independent draws.
+// moving returns the mean of the last independent draws, length of them.
 func moving(length int) func(rng *rand.Rand, n int) []float64 {
 	return func(rng *rand.Rand, n int) []float64 {
 		z := draws(rng, n+length)
@@ -126,7 +127,7 @@ func moving(length int) func(rng *rand.Rand, n int) []float64 {
 	}
 }
 
-// draws are standard normal.
+// draws returns standard normal numbers.
 func draws(rng *rand.Rand, n int) []float64 {
 	z := make([]float64, n)
 	for t := range z {
@@ -135,7 +136,7 @@ func draws(rng *rand.Rand, n int) []float64 {
 	return z
 }
 
-// swinging goes up and down about every twelve steps, and forgets that within four.
+// swinging oscillates with a period of about twelve steps, and decorrelates within four.
 func swinging(rng *rand.Rand, n int) []float64 {
 	const first, second, before = 1.35, -0.6, 50
 	z := draws(rng, n+before)
@@ -149,8 +150,8 @@ func swinging(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// longMemory is fractionally integrated noise: its correlations die out so slowly that
-// they have no sum.
+// longMemory is fractionally integrated noise: its correlations decay so slowly that
+// their sum is infinite.
 func longMemory(rng *rand.Rand, n int) []float64 {
 	const d, before = 0.3, 1000
 	z := draws(rng, n+before)
@@ -170,7 +171,7 @@ func longMemory(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// threeStates are equally frequent, left every eighth step.
+// threeStates has three equally frequent states, each left after eight steps on average.
 func threeStates(rng *rand.Rand, n int) []float64 {
 	x := normal(0, noiseScale)(rng, n)
 	state := rng.IntN(3)
@@ -183,7 +184,7 @@ func threeStates(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// slowSteps take half as long again, one in twenty.
+// slowSteps makes one step in twenty half as long again.
 func slowSteps(rng *rand.Rand, n int) []float64 {
 	const chance, more = 0.05, 0.5
 	x := normal(0, noiseScale)(rng, n)
@@ -195,11 +196,11 @@ func slowSteps(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// evenBursts are five steps that take longer, one time in fifty.
+// evenBursts have five longer steps; one begins in every fiftieth step.
 func evenBursts(rng *rand.Rand, n int) []float64 {
 	const chance, length, more = 0.02, 5, 0.35
 	x := normal(0, noiseScale)(rng, n)
-	// From the start of one burst to that of the next it is 1/chance + length steps.
+	// Bursts start 1/chance + length steps apart.
 	const share = chance * length / (1 + chance*length)
 	left := 0
 	if rng.Float64() < share {
@@ -218,7 +219,7 @@ func evenBursts(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// evenStates are two, equally frequent, left every twentieth step.
+// evenStates has two equally frequent states, each left after twenty steps on average.
 func evenStates(rng *rand.Rand, n int) []float64 {
 	x := normal(0, noiseScale)(rng, n)
 	state := float64(2*rng.IntN(2) - 1)
@@ -231,7 +232,7 @@ func evenStates(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// evenDrift goes from 5 % less to 5 % more over the run.
+// evenDrift rises from 5 % below to 5 % above the mean over the run.
 func evenDrift(rng *rand.Rand, n int) []float64 {
 	x := normal(0, noiseScale)(rng, n)
 	for t := range x {
@@ -240,5 +241,6 @@ func evenDrift(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// perStart is the same factor in all steps of a run: the interval is of this start.
+// perStart returns independent noise. For this kind, verdictCell.run also changes the truth
+// of each run by one factor, since the interval is that of one start.
 func perStart(rng *rand.Rand, n int) []float64 { return normal(0, noiseScale)(rng, n) }

@@ -14,7 +14,7 @@ type architecture struct {
 	set    func(*sim.Config)
 }
 
-// architectures are the kinds of the section layers.
+// architectures are the kinds of models in the section layers.
 var architectures = []architecture{
 	{"dense", 32, nil},
 	{"dense, fused", 22, func(c *sim.Config) { c.Fused = true }},
@@ -34,10 +34,10 @@ var architectures = []architecture{
 	{"collectives on a second stream", 24, func(c *sim.Config) { c.Model.SideStream = true }},
 }
 
-// layerRow is what was said of one kind.
+// layerRow counts the answers for one kind.
 type layerRow struct{ runs, right, untold, wrong int }
 
-// runLayers counts models whose layers are counted rightly.
+// runLayers counts models whose number of layers is found.
 func runLayers(w io.Writer, o options) error {
 	rows := make([]layerRow, len(architectures))
 	var names []string

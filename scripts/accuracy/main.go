@@ -1,15 +1,13 @@
-// Accuracy measures how far the conclusions of this project can be trusted, on
-// runs whose truth is known because they are simulated, and prints the
-// scoreboard as Markdown.
+// Accuracy measures how far the conclusions of this project can be trusted. It uses
+// simulated runs, whose truth is known, and prints the scoreboard as Markdown.
 //
 //	go run ./scripts/accuracy                       all sections
 //	go run ./scripts/accuracy steps --seeds 5       a quick look at one
 //	go run ./scripts/accuracy diff --pairs 5 --exports 10
 //
-// The sections are listed by --help. --seeds is how many runs, or pairs of runs,
-// there are of each kind; --pairs and --exports are those of the section diff.
-// The same flags print the same. What was last printed, and what it means, is
-// in ACCURACY.md beside this file.
+// --help lists the sections. --seeds is the number of runs, or pairs of runs, of each
+// kind; --pairs and --exports apply to the section diff. The same flags give the same
+// output. The latest output, and what it means, is in ACCURACY.md beside this file.
 package main
 
 import (
@@ -25,21 +23,21 @@ import (
 // options are the flags.
 type options struct {
 	seeds   int // runs of each kind
-	first   int // number of the first of them
-	pairs   int // of the grid of diff, a cell
-	exports int // pairs of simulated exports of diff
+	first   int // seed number of the first run
+	pairs   int // pairs per cell of diff's grid
+	exports int // pairs of simulated exports for diff
 	only    string
-	verbose io.Writer // remarks on single runs; nil: none
+	verbose io.Writer // for remarks on single runs; nil: none
 }
 
 // section is one part of the scoreboard.
 type section struct {
 	name  string
-	about string // what is asked, a sentence
+	about string // the question that it answers
 	run   func(w io.Writer, o options) error
 }
 
-// sections are the parts in the order in which they are printed.
+// sections are the parts in the order of printing.
 var sections = []section{
 	{"steps", "are the steps found those that the engine made?", runSteps},
 	{"decode", "does diff get the sign right on decoding without markers?", runDecode},
@@ -104,7 +102,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// parse takes flags and names of sections in any order.
+// parse accepts flags and names of sections in any order.
 func parse(flags *flag.FlagSet, args []string) (chosen []string, err error) {
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
@@ -123,7 +121,7 @@ func parse(flags *flag.FlagSet, args []string) (chosen []string, err error) {
 	return chosen, nil
 }
 
-// forEach calls f for all items on all processors.
+// forEach calls f for all items, on all processors.
 func forEach[T any](items []T, f func(T)) {
 	work := make(chan T)
 	var group sync.WaitGroup

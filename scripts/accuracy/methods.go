@@ -12,16 +12,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// planted is a regression of host work, with where its idle time lies.
+// planted is a regression of host work, and where its idle time lies.
 type planted struct {
 	name   string
 	change func(c *sim.Config)
 	want   string
-	eager  bool // only where steps are eager
+	eager  bool // only for patterns with eager steps
 }
 
-// plants are the regressions: work that a step does once it is over, work
-// before its first launch, and launches that take longer.
+// plants are the regressions: work after the step, work before its first launch, and
+// launches that take longer.
 var plants = []planted{
 	{"after the step", func(c *sim.Config) {
 		last := c.Host[len(c.Host)-1]
@@ -37,12 +37,12 @@ var plants = []planted{
 	{"launches", func(c *sim.Config) { c.LaunchCost += 12 }, compare.HostInStep, true},
 }
 
-// methodTally counts what the methods conclude of the same pair.
+// methodTally counts how the methods agree on the same pair.
 type methodTally struct {
-	several count // pairs with two answers or more, of all
-	agree   count // of those
-	clash   count // of those, one names the one place and one the other
-	right   count // answers that are the planted one, of all answers
+	several count // pairs with two or more answers, of all pairs
+	agree   count // pairs whose answers are equal, of those
+	clash   count // pairs with answers that name different places, of those
+	right   count // answers that name the planted place, of all answers
 	against count // answers that name the other place
 }
 
@@ -63,7 +63,7 @@ func runMethods(w io.Writer, o options) error {
 	return nil
 }
 
-// countMethods asks about all pairs, and returns the answers by plant.
+// countMethods compares all pairs, and returns the counts by plant.
 func countMethods(list []*pattern, o options) (map[string]*methodTally, error) {
 	type job struct {
 		p     *pattern
@@ -99,7 +99,7 @@ func countMethods(list []*pattern, o options) (map[string]*methodTally, error) {
 	return by, failed
 }
 
-// add counts the answers to one pair.
+// add counts the answers for one pair.
 func (t *methodTally) add(answers map[string]string, want string) {
 	t.several.add(len(answers) > 1)
 	same, clash := true, false
@@ -117,8 +117,7 @@ func (t *methodTally) add(answers map[string]string, want string) {
 	}
 }
 
-// conclusions are what diff concludes of a pair of runs by each method that
-// applies, by method.
+// conclusions returns diff's conclusions on a pair of runs, by each method that applies.
 func conclusions(p *pattern, plant *planted, seed int) (map[string]string, error) {
 	c := p.trial(seed, true, true)
 	c.KernelScale = min(c.KernelScale, 1) // the host must matter

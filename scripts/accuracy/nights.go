@@ -13,27 +13,27 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// What nights are asked: rises are found in the first night after settled ones, drifts within
-// so many nights. The noise from start to start multiplies kernels and host costs by one
-// factor, as the state of a machine does, which no ratio shows.
+// A rise must be found in the first night after settled ones, a drift within driftNights.
+// The noise between starts multiplies the costs of kernels and host by one factor, as the
+// state of a machine does; no ratio shows it.
 const (
 	settled      = metric.MinRuns
 	stepRise     = 1.08
 	driftNights  = 15
-	nightlyDrift = 0.0025 // a night
+	nightlyDrift = 0.0025 // relative growth per night
 )
 
-// startNoises are the noises from start to start that are simulated.
+// startNoises are the simulated noises between starts, as relative standard deviations.
 var startNoises = []float64{0.005, 0.012}
 
-// gate counts what the history of runs says of nights.
+// gate counts what verdict --history says about nights.
 type gate struct {
 	noise              float64
 	equal, rise, drift count
 }
 
-// runNights asks verdict --history about nights in which nothing changed, about a night that
-// takes 8 % longer after five, and about a drift.
+// runNights asks verdict --history about unchanged nights, about a night that is 8 %
+// slower after settled ones, and about a drift.
 func runNights(w io.Writer, o options) error {
 	n := 10 * o.seeds
 	fmt.Fprintf(w, "%d nights in a row in which nothing changed, each compared with the 30 before it; %d times five such nights and one that takes %.0f %% longer; %d times five nights and %d of which each takes %.2f %% longer than the one before. Each night is an export of 60 steps and two ranks.\n\n",
@@ -50,7 +50,7 @@ func runNights(w io.Writer, o options) error {
 	return nil
 }
 
-// run simulates the nights and counts the red ones.
+// run simulates the nights and counts those reported as worse.
 func (g *gate) run(seed uint64, n int) error {
 	level, err := g.nights(seed, make([]float64, n+settled))
 	if err != nil {
@@ -95,7 +95,7 @@ func red(before []metric.HistoryRun, night metric.HistoryRun) bool {
 	return metric.Examine(before, night, metric.HistoryOptions{}).Worse
 }
 
-// nights simulates nights whose steps take exp(rise) times as long, but for the noise.
+// nights simulates nights whose steps take exp(rise) times as long, apart from noise.
 func (g *gate) nights(seed uint64, rises []float64) (runs []metric.HistoryRun, failed error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	factors := make([]float64, len(rises))
@@ -115,7 +115,8 @@ func (g *gate) nights(seed uint64, rises []float64) (runs []metric.HistoryRun, f
 	return runs, failed
 }
 
-// oneNight measures an export of which all that the host and the GPUs do takes factor times as long.
+// oneNight measures an export in which all work of the host and the GPUs takes factor
+// times as long.
 func oneNight(seed uint64, factor float64) (run metric.HistoryRun, err error) {
 	c := sim.Default()
 	c.Seed, c.Steps, c.Layers = seed, 60, 4

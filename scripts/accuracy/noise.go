@@ -11,20 +11,20 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
-// slice is pairs of one kind.
+// slice is the pairs of one kind.
 type slice struct {
 	noise               *noise
 	steps, ratio, ranks int
 	index               int
 
 	flagged, untold, held count
-	operation             count  // with an operation flagged
+	operation             count  // pairs with a flagged operation
 	worst                 string // a row that was flagged
 }
 
-// judged reports whether the slice is one that the bound on false alarms is for: noise with
-// memory that is short beside the run. A run of a few states, or one that drifts, shows too
-// little of it, and is answered by several runs a side.
+// judged reports whether the bound on false alarms applies to the slice: its noise has a
+// memory that is short compared with the run. Runs with few states, or with a drift, show
+// too little of their noise; they need several runs per side.
 func (s *slice) judged() bool {
 	switch z := s.noise; {
 	case z.mean == wanders || strings.Contains(z.name, "20 steps,") || strings.Contains(z.name, "50 steps,") || strings.Contains(z.name, "throttling"):
@@ -39,7 +39,7 @@ func (s *slice) String() string {
 	return fmt.Sprintf("%s, %d and %d steps, %d ranks", s.noise.name, s.steps, s.ratio*s.steps, s.ranks)
 }
 
-// lengths, ranks and ratios that are combined with each kind of noise.
+// Lengths, numbers of ranks and ratios of lengths, combined with each kind of noise.
 var (
 	noiseSteps  = []int{20, 50, 100, 400}
 	noiseRanks  = []int{1, 2, 8}
@@ -66,7 +66,7 @@ func noiseSlices(only string) []*slice {
 	return all
 }
 
-// run compares pairs of equal runs; the longer is the baseline in every other.
+// run compares pairs of equal runs. In every other pair, the longer run is the baseline.
 func (s *slice) run(pairs int) {
 	for k := range pairs {
 		rng := rand.New(rand.NewPCG(uint64(s.index), uint64(k)<<8|77))
@@ -98,8 +98,8 @@ func compared(a, b *compare.Run) *compare.Comparison {
 	return read(c)
 }
 
-// flaggedRow returns a row that is said to have changed, "" where none is; an operation before
-// any other.
+// flaggedRow returns the name of a row reported as changed, "" if there is none.
+// Operations come first.
 func flaggedRow(c *compare.Comparison) (name string) {
 	for i := range c.Operations {
 		if c.Operations[i].Significant {
@@ -178,7 +178,7 @@ func runNoise(w io.Writer, o options) error {
 	return nil
 }
 
-// printNoise writes the row of one kind.
+// printNoise writes the row of one kind of noise.
 func printNoise(w io.Writer, all []*slice, z *noise) {
 	cell := func(fits func(*slice) bool) string {
 		var flagged, untold, held count
@@ -199,7 +199,7 @@ func printNoise(w io.Writer, all []*slice, z *noise) {
 	fmt.Fprintln(w, line)
 }
 
-// setting is a pair of which one side takes more.
+// setting is a kind of pair in which something on one side takes longer.
 type setting struct {
 	name  string
 	draw  func(rng *rand.Rand, percent float64) (a, b *compare.Run)
@@ -207,10 +207,11 @@ type setting struct {
 	steps int
 }
 
-// percents are by how much more it takes.
+// percents are by how much longer it takes.
 var percents = []float64{1, 3, 5, 10, 25, 50}
 
-// settings are all operations that take more, and one beside a machine that wanders.
+// settings returns the settings: operations that take longer, and one on a machine whose
+// speed wanders.
 func settings() []setting {
 	wall := func(c *compare.Comparison) *compare.Row { return find(c.Summary, "wall") }
 	var all []setting
@@ -238,14 +239,14 @@ func settings() []setting {
 	return all
 }
 
-// plainWall is a run whose whole step varies by 5 % from step to step.
+// plainWall returns a run whose step time varies by 5 %.
 func plainWall(rng *rand.Rand, steps int, factor float64) *compare.Run {
 	r := compare.RankSamples{Wall: times(2000*factor, normal(0, 0.05)(rng, steps))}
 	r.Busy, r.Duration = slices.Repeat([]float64{500}, steps), slices.Repeat([]float64{520}, steps)
 	return compare.FromSamples(compare.Samples{Name: "plain", Gen: 8, Ranks: []compare.RankSamples{r}})
 }
 
-// runPower is the section power: how often changes are found, the larger the more often.
+// runPower is the section power: how often changes are found, by their size.
 func runPower(w io.Writer, o options) error {
 	head, line := "| found, of what takes more |", "|:--|"
 	for _, p := range percents {
@@ -295,7 +296,7 @@ func numbers(n int) []int {
 	return all
 }
 
-// runRepeats is the section repeats: what several runs a side are worth.
+// runRepeats is the section repeats: the value of several runs per side.
 func runRepeats(w io.Writer, o options) error {
 	fmt.Fprintf(w, "| runs a side, 200 steps, 1 %% from start to start | equal: flagged | interval of the wall time holds | +5 %%: wall found |\n|:--|--:|--:|--:|\n")
 	for _, n := range [][2]int{{1, 1}, {2, 2}, {3, 3}, {5, 5}, {2, 1}, {3, 1}, {5, 1}} {
@@ -323,8 +324,8 @@ func runRepeats(w io.Writer, o options) error {
 	return nil
 }
 
-// starts returns a function that draws the same runs each time, of a version whose
-// starts differ by 1 %.
+// starts returns a function that joins several runs of one version, whose starts differ by
+// 1 %. Each call returns equal runs.
 func starts(rng *rand.Rand, runs int, factor float64) func() *compare.Run {
 	seed := rng.Uint64()
 	return func() *compare.Run {
@@ -341,12 +342,12 @@ func starts(rng *rand.Rand, runs int, factor float64) func() *compare.Run {
 	}
 }
 
-// slower makes a share of the steps of a run take so many us more, in an operation
-// of its own, and all of them that share of it less: in the long run the mean is equal.
+// slower makes a share of steps longer by us, in an operation of its own, and all steps
+// shorter by that share of us. So the long-run mean does not change.
 func slower(rng *rand.Rand, share, us float64) func(*compare.RankSamples) {
 	seed := rng.Uint64()
 	return func(r *compare.RankSamples) {
-		rng := rand.New(rand.NewPCG(seed, 0)) // all ranks at once
+		rng := rand.New(rand.NewPCG(seed, 0)) // the same steps on all ranks
 		gc := make([]float64, len(r.Wall))
 		for t := range gc {
 			if rng.Float64() < share {
@@ -358,7 +359,8 @@ func slower(rng *rand.Rand, share, us float64) func(*compare.RankSamples) {
 	}
 }
 
-// runTails is the section tails: how often slow steps are found where the mean is equal.
+// runTails is the section tails: how often slow steps are found if the mean does not
+// change.
 func runTails(w io.Writer, o options) error {
 	fmt.Fprintf(w, "| 5 ms more in some of 200 steps, mean equal | P99 or maximum found | the operation found among what is rare | in both runs: any row flagged |\n|:--|--:|--:|--:|\n")
 	for _, c := range []struct {

@@ -11,10 +11,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// pages are how many answers of diff were read, and how many say what their tables do not.
+// pages is the number of diff's answers that were read, contradicting that of answers
+// that contradict their tables.
 var pages, contradicting atomic.Int64
 
-// read reads an answer, and returns it.
+// read counts an answer, and returns it.
 func read(c *compare.Comparison) *compare.Comparison {
 	pages.Add(1)
 	if contradiction(c) != "" {
@@ -23,14 +24,15 @@ func read(c *compare.Comparison) *compare.Comparison {
 	return c
 }
 
-// contradiction returns a sentence of an answer that its table contradicts, "" for none.
+// contradiction returns a sentence of an answer that contradicts its table, "" if there
+// is none.
 func contradiction(c *compare.Comparison) string {
 	if !c.Comparable || c.Direction == nil {
 		return ""
 	}
 	title := fmt.Sprint(c.Document().Title)
 	wall, median := find(c.Summary, "wall"), find(c.Summary, "wall_p50")
-	with := func(direction string, sign float64) bool { // the headline's row says so
+	with := func(direction string, sign float64) bool { // the row of the headline agrees
 		for _, r := range []*compare.Row{wall, median} {
 			if r.Significant && *r.Delta*sign > 0 && *c.Direction == direction {
 				return true
@@ -65,8 +67,8 @@ var (
 	placing = regexp.MustCompile(`host time in ([^,:]+) [+-][0-9.]+ (?:ns|µs|ms|s) (within|between) steps`)
 )
 
-// placed reports whether a sentence says where idle time lies as its rows do, and the first it
-// names lies where the conclusion says.
+// placed reports whether a sentence places idle time as its rows do. The first place that
+// it names must be that of the conclusion.
 func placed(c *compare.Comparison, sentence string) bool {
 	rows := c.Held
 	if len(rows) == 0 {

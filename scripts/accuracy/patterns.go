@@ -8,17 +8,16 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// pattern is one way in which engines run, with a change of a run that makes it
-// one.
+// pattern is one way in which engines run, and the change to a run that produces it.
 type pattern struct {
 	name   string
-	engine sim.Markers // whose operations and wording; "" one of TensorRT-LLM's
+	engine sim.Markers // gives operations and wording; "" for one of TensorRT-LLM's
 	change func(c *sim.Config, r *rand.Rand)
-	split  bool // a report a rank
+	split  bool // one report per rank
 }
 
-// patterns are those of engines that are in use: what TensorRT-LLM's PyExecutor,
-// vLLM's GPUModelRunner and SGLang's scheduler do, in the order of how common.
+// patterns are what engines in use do: TensorRT-LLM's PyExecutor, vLLM's GPUModelRunner
+// and SGLang's scheduler. The most common come first.
 var patterns = []pattern{
 	{"decode from graphs", "", func(c *sim.Config, r *rand.Rand) {}, false},
 	{"decode from graphs, a report a rank", "", func(c *sim.Config, r *rand.Rand) {}, true},
@@ -188,8 +187,8 @@ var patterns = []pattern{
 	{"large model", "", func(c *sim.Config, r *rand.Rand) { c.Layers, c.KernelScale, c.Fused, c.Steps = 48, 3, true, 30 }, false},
 }
 
-// decodeOnly is a run of generation steps whose idle time between steps is 0.1
-// to 3 ms.
+// decodeOnly sets up a run of generation steps with 0.1 to 3 ms of idle time between
+// them.
 func decodeOnly(c *sim.Config, r *rand.Rand) {
 	c.ContextEvery, c.Tail, c.Warmup = 0, 0, 0
 	total := 0.0
@@ -208,9 +207,9 @@ func hostScale(c *sim.Config, factor float64) {
 	c.Host = host
 }
 
-// trial is one run of a pattern. Runs of a pattern differ in all that it does
-// not fix: size of the model, speed of host and GPUs, load, noise and what
-// prepares inputs (unless quiet), wording.
+// trial returns one run of a pattern. Runs differ in everything that the pattern does not
+// fix: size of the model, speed of host and GPUs, load and wording, and unless quiet also
+// noise and what prepares inputs.
 func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	r := rand.New(rand.NewPCG(uint64(seed), hash(p.name)))
 	c := sim.Default()
@@ -239,7 +238,7 @@ func (p *pattern) trial(seed int, marked, quiet bool) sim.Config {
 	return c
 }
 
-// kernels are whose names the kernels of an engine may have.
+// kernels draws whose kernel names an engine uses.
 func kernels(m sim.Markers, r *rand.Rand) string {
 	switch m {
 	case sim.VLLM, sim.VLLM2:
@@ -250,8 +249,8 @@ func kernels(m sim.Markers, r *rand.Rand) string {
 	return []string{"", "", "compiled", "torch"}[r.IntN(4)]
 }
 
-// written is how the run is exported: without markers, every other time without
-// any range at all.
+// written returns how to export the run. Every other run without markers has no ranges at
+// all.
 func written(seed int, marked bool) (opt sim.Options) {
 	if !marked && seed%2 == 1 {
 		opt.Drop = []string{"NVTX_EVENTS"}
@@ -266,7 +265,7 @@ func hash(s string) (h uint64) {
 	return h
 }
 
-// mixed are kinds of runs made of two others at once, drawn at random.
+// mixed returns n patterns that each combine two others, drawn at random.
 func mixed(n int) []*pattern {
 	r := rand.New(rand.NewPCG(uint64(n), 0x313d))
 	var plain []*pattern
@@ -290,7 +289,7 @@ func mixed(n int) []*pattern {
 	return list
 }
 
-// chosen are the patterns that --only asks for.
+// chosen returns the patterns that --only selects.
 func chosen(o options) []*pattern {
 	var list []*pattern
 	for i := range patterns {

@@ -17,8 +17,8 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// export writes traces as files of one run into a folder of their own, which
-// the caller removes.
+// export writes the traces of one run as files into a new folder, which the caller
+// removes.
 func export(traces []*sim.Trace, opt sim.Options) (dir string, files []string, err error) {
 	if dir, err = os.MkdirTemp("", "accuracy"); err != nil {
 		return "", nil, err
@@ -33,22 +33,21 @@ func export(traces []*sim.Trace, opt sim.Options) (dir string, files []string, e
 	return dir, files, nil
 }
 
-// foundStep is one step row: its extent, and the requests it is said to have, -1
-// where that is not known.
+// foundStep is one step row: its extent in ns, and its requests, -1 if unknown.
 type foundStep struct{ start, end, ctx, gen int64 }
 
 // isolation is what isolate makes of some files.
 type isolation struct {
 	method   string
 	steps    map[int32][]foundStep
-	windows  map[int32]foundStep // the benchmark windows, of which the requests are not known
-	warnings []string            // those of the verdict's JSON
+	windows  map[int32]foundStep // benchmark windows by rank; their requests are unknown
+	warnings []string            // warnings of the verdict's JSON
 	verdict  string
-	refused  string // why there are no steps, "" where there are
+	refused  string // why there are no steps, "" if there are
 }
 
-// stepsOf finds the steps of files as the commands do, and asks the verdict
-// what it warns of.
+// stepsOf finds the steps of files as the commands do, and collects the verdict's
+// warnings.
 func stepsOf(files []string, by string) isolation {
 	result := isolation{steps: map[int32][]foundStep{}, windows: map[int32]foundStep{}}
 	err := inProcess(&command.Verdict, append([]string{"--by", by}, files...), func(c *command.Plan) error {
@@ -99,28 +98,28 @@ func (s *isolation) take(b *event.Batch) {
 	}
 }
 
-// caveats are parts of warnings that say nothing about the steps: they come with
-// right ones and are no excuse for wrong ones.
+// caveats are parts of warnings that say nothing about the steps. They also come with
+// right steps, so they do not excuse wrong ones.
 var caveats = []string{
 	"NCCL kernels take", "the YES rests on idle GPUs alone", "the verdict is borderline", "graph replays recorded as a whole",
 	"kernel launches without a kernel", "have no launching call", "too few for reliable figures",
 	"are analysed: ", "how many GPUs run collectives together", "have no match on another rank", "ran without a graph replay and count as context",
 }
 
-// about are the warnings that are about the steps.
+// about returns the warnings about steps.
 func (s *isolation) about() []string {
 	return slices.DeleteFunc(slices.Clone(s.warnings), func(w string) bool {
 		return slices.ContainsFunc(caveats, func(c string) bool { return strings.Contains(w, c) })
 	})
 }
 
-// warned reports whether a reader of the JSON is told that something is wrong
-// with the steps, or that the trace cannot answer.
+// warned reports whether a reader of the JSON learns that the steps may be wrong, or that
+// the trace cannot answer.
 func (s *isolation) warned() bool {
 	return len(s.about()) > 0 || s.verdict == verdict.Inconclusive
 }
 
-// inProcess runs a body with the flags of a command in this process.
+// inProcess calls run with the flags of a command, in this process.
 func inProcess(of *cli.Command, args []string, run func(*command.Plan) error) (failed error) {
 	var stderr bytes.Buffer
 	cmd := &cli.Command{Name: "accuracy", Flags: of.Flags, Run: command.Body(func(c *command.Plan) error {

@@ -13,22 +13,23 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// change is what one version of an engine with several ranks has that the other has not.
+// change is a difference between two versions of an engine with several ranks.
 type change struct {
 	name       string
 	set        func(c *sim.Config)
-	conclusion string   // host: either of the host's
-	named      []string // what is named first contains one of these; none: whatever is
-	// free, where it is set, is the change with calls that take no longer than others: where steps
-	// take more than half as much longer by that, no host is the cause, and the conclusion is unclear.
+	conclusion string   // expected conclusion; "host": either one about the host
+	named      []string // the first thing named must contain one of these; empty: anything
+	// free, if set, is the change without the cost of calls. If it accounts for more than
+	// half of the growth, the host is not the cause, and the conclusion must be unclear.
 	free func(c *sim.Config)
 }
 
 // slowOp is the operation that takes longer.
 const slowOp = "gpu_model_runner: preprocess"
 
-// changes are those of the section ranks. Launch calls are as slow as those of the two reports
-// that the section is made after; what else hosts lose is about a third of a step.
+// changes are the changes of the section ranks. Launch calls are as slow as in the two
+// reports on which the section is modelled; other losses of hosts are about a third of a
+// step.
 var changes = []change{
 	{"nothing", func(*sim.Config) {}, compare.None, nil, nil},
 	{"launch cost", func(c *sim.Config) { c.LaunchCost, c.GraphCost = 1.7*c.LaunchCost, 1.7*c.GraphCost }, "host", []string{"aunch"}, nil},
@@ -49,7 +50,7 @@ var changes = []change{
 	}, compare.Imbalance, nil, nil},
 }
 
-// engines are how the runs of the section launch and schedule.
+// engines are the ways in which the section's runs launch and schedule.
 var engines = []struct {
 	name string
 	set  func(c *sim.Config)
@@ -59,7 +60,7 @@ var engines = []struct {
 	{"pieces", func(c *sim.Config) { c.Engine.Piecewise = true }},
 }
 
-// ranksConfig is a run of the baseline.
+// ranksConfig returns a run of the baseline.
 func ranksConfig(ranks, engine int, overlap bool, seed int) sim.Config {
 	c := sim.Default()
 	c.Ranks, c.Overlap, c.Seed, c.Steps, c.ContextEvery, c.Frontend = ranks, overlap, uint64(seed+1), 100, 0, true
@@ -69,16 +70,17 @@ func ranksConfig(ranks, engine int, overlap bool, seed int) sim.Config {
 	return c
 }
 
-// ranksRow is what was concluded of one change.
+// ranksRow counts the conclusions on one change.
 type ranksRow struct {
 	runs, hidden, sign, conclusion, named int
 	apart                                 float64 // largest difference of idle time and waits, as a share of the step
 }
 
-// changesNothing is the share of a step below which a change is hidden behind the GPUs' work.
+// changesNothing is the share of a step below which a change is hidden behind the GPUs'
+// work.
 const changesNothing = 0.03
 
-// runRanks compares runs of several ranks, which wait for one another.
+// runRanks compares runs whose ranks wait for one another.
 func runRanks(w io.Writer, o options) error {
 	byEngine := make([][]ranksRow, len(changes))
 	for i := range byEngine {
@@ -166,7 +168,7 @@ func runRanks(w io.Writer, o options) error {
 	return err
 }
 
-// writeRun simulates a run and writes its report.
+// writeRun simulates a run, writes its report, and returns the path.
 func writeRun(dir string, c sim.Config) (string, error) {
 	traces, err := sim.Simulate(c)
 	if err != nil {
@@ -175,7 +177,7 @@ func writeRun(dir string, c sim.Config) (string, error) {
 	return writeTrace(dir, traces)
 }
 
-// add counts what was concluded of one pair.
+// add counts the conclusion on one pair.
 func (r *ranksRow) add(ch *change, c *compare.Comparison, what string, o options) {
 	r.runs++
 	wall := find(c.Summary, "wall")

@@ -8,15 +8,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/compare"
 )
 
-// effects are the changes of an operation's cost that are to be found.
+// effects are the relative changes of an operation's cost to be found.
 var effects = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1}
 
 // cell is one kind of pair.
 type cell struct {
 	steps       int
-	noise       float64 // relative standard deviation of an operation in a step
-	correlation float64 // of neighbouring steps
-	collects    bool    // the garbage collector strikes in a step of fifty
+	noise       float64 // relative standard deviation of an operation between steps
+	correlation float64 // correlation of neighbouring steps
+	collects    bool    // the garbage collector runs in one step of fifty
 	index       int
 }
 
@@ -43,10 +43,10 @@ func grid() []cell {
 	return all
 }
 
-// costs are the mean costs of the operations of a step, us.
+// costs are the mean costs of a step's operations, in us.
 var costs = []float64{1160, 1050, 790, 420, 310, 250, 190, 120, 120, 80, 36, 10}
 
-// What else a step holds that can raise a false alarm.
+// Further rows of a step that can raise a false alarm.
 const (
 	kernelNames = 12
 	callNames   = 4
@@ -55,14 +55,14 @@ const (
 const (
 	ranks    = 2
 	gpuCost  = 560
-	gcCost   = 900 // of a collection, in the operation where it strikes
+	gcCost   = 900 // us of a collection, in operation gcVictim
 	gcVictim = 2
 )
 
 func opName(i int) string { return fmt.Sprintf("operation %c", 'a'+i) }
 
-// simulate draws the samples of a run whose operations cost what factor says more.
-// Half of an operation's noise is felt by both ranks at once.
+// simulate draws the samples of a run whose costs are multiplied by factor. Both ranks
+// share half of an operation's noise.
 func (c cell) simulate(rng *rand.Rand, factor []float64) *compare.Run {
 	s := compare.Samples{Name: "run", Gen: 8, Ranks: make([]compare.RankSamples, ranks)}
 	for r := range s.Ranks {
@@ -82,7 +82,7 @@ func (c cell) simulate(rng *rand.Rand, factor []float64) *compare.Run {
 			x := make([]float64, c.steps)
 			for t := range x {
 				z := (shared[t] + own[t]) / math.Sqrt2
-				// Log-normal: costs are positive and lean to the right.
+				// Log-normal: costs are positive and skewed to the right.
 				x[t] = cost * factor[i] * math.Exp(c.noise*z-c.noise*c.noise/2)
 				if c.collects && i == gcVictim && rng.Float64() < 0.02 {
 					gc[r][t] = gcCost * (0.8 + 0.4*rng.Float64())
@@ -119,7 +119,7 @@ func (c cell) steady(rng *rand.Rand, name string, n int, noise float64) map[stri
 	return rows
 }
 
-// sequence is normal noise with the cell's correlation.
+// sequence returns normal noise with the cell's correlation.
 func (c cell) sequence(rng *rand.Rand) []float64 {
 	x := make([]float64, c.steps)
 	z := rng.NormFloat64()
@@ -132,7 +132,7 @@ func (c cell) sequence(rng *rand.Rand) []float64 {
 	return x
 }
 
-// equal compares pairs of runs in which nothing differs.
+// equal compares pairs of equal runs.
 func (c cell) equal(pairs int) tally {
 	t := tally{cell: c}
 	for k := range pairs {
@@ -154,8 +154,8 @@ func (c cell) changed(effect float64, pairs int) tally {
 	return t
 }
 
-// factors returns what the operations cost relative to the baseline: two of them
-// more, one less.
+// factors returns the costs of operations relative to the baseline: two are higher, one
+// is lower.
 func factors(rng *rand.Rand, effect float64) []float64 {
 	f := make([]float64, len(costs))
 	for i := range f {

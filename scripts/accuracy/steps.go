@@ -11,7 +11,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// outcome is what became of one run.
+// outcome is the result of one run.
 type outcome int
 
 const (
@@ -19,7 +19,7 @@ const (
 	rightWarned                // as the engine made them, with a warning
 	refused                    // an error instead of steps
 	wrongWarned                // other steps, with a warning
-	wrongSilent                // other steps, and nobody says so
+	wrongSilent                // other steps, without a warning
 	outcomes
 )
 
@@ -35,7 +35,7 @@ func (t *stepTally) runs() (n int) {
 
 func (t *stepTally) share(o outcome) count { return count{t[o], t.runs()} }
 
-// stepRun is one run to be looked at.
+// stepRun is one run to check.
 type stepRun struct {
 	p      *pattern
 	seed   int
@@ -75,7 +75,7 @@ func runSteps(w io.Writer, o options) error {
 	return nil
 }
 
-// mixtures are the kinds of runs that are made of two others.
+// mixtures is the number of patterns that combine two others.
 const mixtures = 100
 
 func row(w io.Writer, name string, t *[2]stepTally, cell func(*stepTally, outcome) string) {
@@ -102,7 +102,7 @@ func countSteps(list []*pattern, o options) (*stepBoard, error) {
 	return b, b.err
 }
 
-// add looks at one run.
+// add counts the outcome of one run.
 func (b *stepBoard) add(r stepRun, o options) {
 	result, why, err := r.outcome()
 	b.mu.Lock()
@@ -123,7 +123,7 @@ func (o outcome) String() string {
 	return []string{"right", "right, warned", "refused", "wrong, warned", "SILENTLY WRONG"}[o]
 }
 
-// outcome simulates a run, finds its steps and compares.
+// outcome simulates a run, finds its steps and compares them with the truth.
 func (r *stepRun) outcome() (outcome, string, error) {
 	c := r.p.trial(r.seed, r.marked, false)
 	traces, truth, err := sim.SimulateTruth(c, r.p.split)
@@ -154,7 +154,7 @@ func (r *stepRun) outcome() (outcome, string, error) {
 	return wrongSilent, why, nil
 }
 
-// difference says what is wrong with the steps found, "" where nothing is.
+// difference says what is wrong with the steps found, "" if nothing is.
 func difference(found *isolation, truth *sim.Truth) string {
 	if n := len(found.steps); n > len(truth.Ranks) {
 		return fmt.Sprintf("%d ranks instead of %d", n, len(truth.Ranks))
@@ -170,17 +170,17 @@ func difference(found *isolation, truth *sim.Truth) string {
 	return ""
 }
 
-// trueSpan is an iteration as a method can see it.
+// trueSpan is an iteration as a method can see it. Times are in ns.
 type trueSpan struct {
 	start, end int64
 	ctx, gen   int64
-	optional   bool // the method may leave it out
-	partial    bool // only some of it was recorded
+	optional   bool // the method may omit it
+	partial    bool // only part of it was recorded
 	found      int
-	miscounted bool // found, with other requests than it had
+	miscounted bool // found, but with the wrong requests
 }
 
-// visible are the iterations that a method can see, as it sees them.
+// visible returns the iterations that a method can see, as it sees them.
 func visible(method string, steps []sim.TrueStep) []trueSpan {
 	var spans []trueSpan
 	for _, s := range steps {
@@ -204,7 +204,7 @@ func visible(method string, steps []sim.TrueStep) []trueSpan {
 // tolerance is the share of steps that may be wrong.
 const tolerance = 0.02
 
-// compareSteps says what is wrong with the steps of one rank.
+// compareSteps says what is wrong with the steps of one rank, "" if nothing is.
 func compareSteps(method string, found []foundStep, steps []sim.TrueStep) string {
 	spans := visible(method, steps)
 	bad, from := 0, 0
@@ -234,9 +234,9 @@ func compareSteps(method string, found []foundStep, steps []sim.TrueStep) string
 	return ""
 }
 
-// covers reports whether a step covers one iteration and no part of another
-// that matters, and counts it there. Spans begin with the first that ends after the
-// step's start.
+// covers reports whether a step covers one iteration and no significant part of another,
+// and counts the step for that iteration. The first span must be the first that ends
+// after the step's start.
 func covers(f foundStep, spans []trueSpan) bool {
 	var mine *trueSpan
 	for i := range spans {
@@ -248,7 +248,7 @@ func covers(f foundStep, spans []trueSpan) bool {
 		switch part := float64(min(f.end, s.end)-max(f.start, s.start)) / length; {
 		case part >= 0.8 && (mine == nil || mine.partial), mine == nil && s.partial:
 			mine = s
-		case s.partial: // what is left of a step may go with its neighbour
+		case s.partial: // the rest of a cut step may belong to its neighbour
 		case part > 0.05:
 			return false
 		}
@@ -257,7 +257,7 @@ func covers(f foundStep, spans []trueSpan) bool {
 		return false
 	}
 	mine.found++
-	// A mixed batch of SGLang says only how many requests it has in all.
+	// SGLang's mixed batches state only their total number of requests.
 	mixed := mine.ctx > 0 && mine.gen > 0 && f.ctx+f.gen == mine.ctx+mine.gen
 	mine.miscounted = f.ctx >= 0 && f.gen >= 0 && !mixed && (f.ctx != mine.ctx || f.gen != mine.gen)
 	return true

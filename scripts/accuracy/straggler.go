@@ -9,12 +9,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// race is a kind of run of several ranks, of which one may be late.
+// race is a kind of run with several ranks, one of which may be late.
 type race struct {
 	name  string
-	late  int    // the rank to be named, -1: none
-	side  string // where its lateness comes from
-	cause string // the first cause
+	late  int    // rank to be named, -1: none
+	side  string // expected source of its lateness
+	cause string // expected first cause
 	set   func(*sim.Config)
 }
 
@@ -42,18 +42,18 @@ var races = []race{
 	}},
 }
 
-// pipelined makes a run one of two stages of two ranks each.
+// pipelined makes a run a pipeline of two stages with two ranks each.
 func pipelined(c *sim.Config) {
 	c.Ranks, c.Engine.Pipeline, c.Engine.Ahead, c.KernelScale = 4, 2, 1, 6
 }
 
-// trial makes the report on the run of a seed.
+// trial returns the report on the run with a seed.
 func (k *race) trial(dir string, seed int) (*gap.Report, error) {
 	c := sim.Default()
 	c.Seed, c.Ranks, c.Steps = uint64(seed+1), 2+seed%4, 40
 	if k.late < 0 {
 		c.Noise = noises[seed%len(noises)]
-		c.Noise.Private = c.Noise.Kind != "sticky" // or else a state that one rank is in
+		c.Noise.Private = c.Noise.Kind != "sticky" // a private sticky state would make one rank late
 	} else if seed%2 == 1 {
 		c.Noise = sim.Noise{Kind: "normal", Scale: 0.03, Private: true}
 	}
@@ -65,10 +65,11 @@ func (k *race) trial(dir string, seed int) (*gap.Report, error) {
 	return gapsOf(dir, c, seed%3 > 0)
 }
 
-// raceRow is what was said of one kind.
+// raceRow counts the answers for one kind.
 type raceRow struct{ runs, right, explained, wrong int }
 
-// runStraggler counts ranks that are named rightly, and those named where none is late.
+// runStraggler counts ranks that are rightly named, and ranks named although none is
+// late.
 func runStraggler(w io.Writer, o options) error {
 	rows := make([]raceRow, len(races)+1)
 	var names []string
@@ -110,7 +111,7 @@ func (r *raceRow) add(k *race, s *straggler.Report, seed int, o options) {
 	}
 }
 
-// strangers compares a rank of one run with one of another: none may be named.
+// strangers compares a rank of one run with a rank of another: none may be named.
 func strangers(r *raceRow, dir string, seed int, o options) (func(), error) {
 	k := &race{name: "ranks of two runs", late: -1}
 	c := sim.Default()
@@ -125,7 +126,7 @@ func strangers(r *raceRow, dir string, seed int, o options) (func(), error) {
 		}
 	}
 	rep, err := readGaps(files[:])
-	if err != nil { // they are refused
+	if err != nil { // gaps refuses them
 		rep = &gap.Report{}
 	}
 	return func() { r.add(k, rep.Straggler, seed, o) }, nil

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// count is how often something happened.
+// count is how often something happened, n of of times.
 type count struct{ n, of int }
 
 func (c *count) add(happened bool) {
@@ -17,7 +17,7 @@ func (c *count) add(happened bool) {
 
 func (c *count) sum(d count) { c.n, c.of = c.n+d.n, c.of+d.of }
 
-// interval is the 95 % interval of the share, by Wilson.
+// interval returns Wilson's 95 % interval of the share.
 func (c count) interval() (low, high float64) {
 	if c.of == 0 {
 		return 0, 1
@@ -29,7 +29,7 @@ func (c count) interval() (low, high float64) {
 	return max(0, center-half), min(1, center+half)
 }
 
-// String is the share with its interval.
+// String returns the share with its interval, "-" if nothing was counted.
 func (c count) String() string {
 	if c.of == 0 {
 		return "-"
@@ -38,7 +38,7 @@ func (c count) String() string {
 	return fmt.Sprintf("%.1f %% (%.1f–%.1f)", 100*float64(c.n)/float64(c.of), 100*low, 100*high)
 }
 
-// plain is the number, empty for none.
+// plain returns the number as text, "" for 0.
 func (c count) plain() string {
 	if c.n == 0 {
 		return ""

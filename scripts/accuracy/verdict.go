@@ -12,15 +12,15 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// hostRun is a run whose truth is known: in the long run the GPU idles the share
-// idle of the time, and kernel launches take the share launch.
+// hostRun is a run with known truth: in the long run, the GPU is idle for the share idle
+// of the time, and kernel launches take the share launch.
 type hostRun struct{ idle, launch float64 }
 
-// gpuTime is how long the GPU is busy in a step, ns.
+// gpuTime is how long the GPU is busy per step, in ns.
 const gpuTime = 2_000_000
 
-// rows makes generation steps with so much host time each: the GPU idles, then it
-// runs a kernel. Launches take their share of the host's noise.
+// rows returns generation steps, one per factor on host time. In each, the GPU is idle
+// and then runs a kernel. Launches have the same noise as the rest of the host time.
 func (r hostRun) rows(rng *rand.Rand, factors []float64) []eventtest.Row {
 	host := gpuTime * r.idle / (1 - r.idle)
 	call := r.launch * (gpuTime + host)
@@ -43,7 +43,7 @@ func (r hostRun) rows(rng *rand.Rand, factors []float64) []eventtest.Row {
 	return append(rows, window)
 }
 
-// measured is what verdict says of a run with so much host time in its steps.
+// measured returns the verdict on a run with these factors on host time.
 func (r hostRun) measured(rng *rand.Rand, factors []float64) *verdict.Report {
 	rows := r.rows(rng, factors)
 	h := &event.Header{Columns: event.BaseCols | event.StepCols | event.PhaseCols, Isolation: &event.Isolation{Method: "nvtx"}}
@@ -55,13 +55,13 @@ func (r hostRun) measured(rng *rand.Rand, factors []float64) *verdict.Report {
 	return verdict.Decide(res, verdict.Defaults())
 }
 
-// limitsOfIdle are those of gpu_idle_ratio, and of gpu_utilization as idle time, in
-// any scope; limitOfLaunch is that of the launches.
+// limitsOfIdle are the limits of gpu_idle_ratio, and of gpu_utilization as idle time, in
+// any scope. limitOfLaunch is the limit of launches.
 var limitsOfIdle = []float64{0.15, 0.2, 0.3, 0.4}
 
 const limitOfLaunch = 0.1
 
-// clear reports whether the truth is a fifth away from every limit.
+// clear reports whether the truth is at least a fifth away from every limit.
 func (r hostRun) clear() bool {
 	for _, l := range limitsOfIdle {
 		if math.Abs(r.idle-l) < l/5 {
@@ -71,11 +71,11 @@ func (r hostRun) clear() bool {
 	return math.Abs(r.launch-limitOfLaunch) >= limitOfLaunch/5
 }
 
-// verdictTally is what became of the runs of one kind of noise and length.
+// verdictTally counts the results for one kind of noise and length.
 type verdictTally struct {
 	idle, launch    count // the interval holds the truth
-	wide            width // of the interval of the idle time
-	disagree, clear count // of them borderline
+	wide            width // width of the idle time's interval
+	disagree, clear count // borderline verdicts: of runs whose halves disagree, and of runs with a clear truth
 }
 
 // verdictCell is one kind of noise and length.
@@ -86,7 +86,7 @@ type verdictCell struct {
 
 var verdictSteps = []int{60, 120, 400}
 
-// runsPerSeed is how many runs of each kind a seed stands for.
+// runsPerSeed is the number of runs of each kind per seed.
 const runsPerSeed = 20
 
 // runVerdict is the section verdict.
@@ -116,7 +116,7 @@ func runVerdict(w io.Writer, o options) error {
 	return runVerdictExports(w, o)
 }
 
-// run measures so many runs.
+// run measures the given number of runs.
 func (c *verdictCell) run(runs int) {
 	for k := range runs {
 		rng := rand.New(rand.NewPCG(uint64(c.noise)<<16|uint64(c.steps), uint64(k)))
@@ -146,5 +146,5 @@ func (c *verdictCell) run(runs int) {
 	}
 }
 
-// holds reports whether an interval holds the truth.
+// holds reports whether an interval contains the truth.
 func holds(i *[2]float64, truth float64) bool { return i != nil && i[0] <= truth && truth <= i[1] }

@@ -31,18 +31,18 @@ type verdictExport struct {
 	mu    sync.Mutex
 	noise sim.Noise
 	first uint64 // seed
-	// What a long run comes to, and the intervals of the short ones.
+	// Idle time of a long run, and the intervals of the short ones.
 	truth     float64
 	intervals []*metric.Interval
 }
 
-// longRun is how many steps the run that tells the truth has, for each of the runs
-// that are asked: its own error is a tenth of theirs.
+// longRun is the length of the run that gives the truth, in multiples of all measured
+// runs. Its error is a tenth of theirs.
 const longRun = 100
 
-// runVerdictExports asks the same of whole exports, through the commands' own code.
-// The truth is that of a run that goes on: the ranks' lead over one another wanders
-// from one step to the next, begins at 0, and takes tens of steps to forget that.
+// runVerdictExports checks intervals on whole exports, with the commands' own code. The
+// truth is that of a long run: the ranks' lead over each other starts at 0, wanders from
+// step to step, and takes tens of steps to forget its start.
 func runVerdictExports(w io.Writer, o options) error {
 	fmt.Fprintf(w, "\nSimulated exports of 60 steps and two ranks, %d of each kind; the truth is what a run of %d steps comes to.\n\n", o.seeds, o.seeds*longRun)
 	fmt.Fprintln(w, "| noise | idle in its interval | half of its width |")
@@ -63,7 +63,7 @@ func runVerdictExports(w io.Writer, o options) error {
 	return nil
 }
 
-// run measures so many exports, and one of a long run.
+// run measures the given number of exports, and one long run.
 func (e *verdictExport) run(runs int) (failed error) {
 	long, err := e.measure(0, runs*longRun)
 	if err != nil {
@@ -111,7 +111,8 @@ func (e *verdictExport) measure(seed, steps int) (row metric.Row, err error) {
 	return row, err
 }
 
-// width is how wide intervals are, in points, and how many are missing.
+// width sums up the widths of intervals, in percentage points. unknown counts missing
+// ones.
 type width struct {
 	sum        float64
 	n, unknown int

@@ -14,13 +14,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// held is a kind of run of several ranks that wait for one another: what makes a host late.
+// held is a kind of run whose ranks wait for one another, by what makes a host late.
 type held struct {
 	name string
 	set  func(c *sim.Config, seed int)
 }
 
-// helds are the causes of the section waits.
+// helds are the kinds of the section waits.
 var helds = []held{
 	{"launch cost", func(c *sim.Config, seed int) { c.LaunchCost = []float64{2, 5.5, 9.3}[seed%3] }},
 	{"one operation", func(c *sim.Config, seed int) { c.SetHost(c.SlowOp, []float64{100, 800, 2000}[seed%3]) }},
@@ -37,11 +37,12 @@ var helds = []held{
 	}},
 }
 
-// waitsConfig is the run of a kind: ranks, graphs, scheduling and how fast kernels are go by seed.
+// waitsConfig returns a run of a kind. The seed selects ranks, graphs, scheduling and the
+// speed of kernels.
 func waitsConfig(k *held, seed int) sim.Config {
 	c := sim.Default()
 	c.Seed, c.Steps, c.ContextEvery, c.Frontend = uint64(seed+1), 60, 0, true
-	c.Markers, c.Host, c.SlowOp = sim.VLLM, sim.HostOps(sim.VLLM), "gpu_model_runner: preprocess" // no ranges of input preparation, which would decide alone
+	c.Markers, c.Host, c.SlowOp = sim.VLLM, sim.HostOps(sim.VLLM), "gpu_model_runner: preprocess" // it has no ranges of input preparation, which would decide alone
 	c.Ranks = []int{2, 4, 8}[seed/3%3]
 	c.Overlap = seed/2%2 == 0
 	switch seed % 5 {
@@ -56,7 +57,7 @@ func waitsConfig(k *held, seed int) sim.Config {
 	return c
 }
 
-// freeHost is the same run on a host that takes next to no time.
+// freeHost returns the same run on a host that takes almost no time.
 func freeHost(c sim.Config) sim.Config {
 	c.LaunchCost, c.GraphCost, c.GCEvery, c.GIL, c.SlowRank, c.AllocEvery = 0.05, 0.5, 0, 0, -1, 0
 	c.Host = slices.Clone(c.Host)
@@ -67,15 +68,15 @@ func freeHost(c sim.Config) sim.Config {
 	return c
 }
 
-// waitsRow is what was said of one kind.
+// waitsRow counts the verdicts on one kind.
 type waitsRow struct {
 	runs, clear, right, raised int
-	error                      float64 // of host_bound_ratio, summed
+	error                      float64 // sum of the absolute errors of host_bound_ratio
 	worst                      float64
 }
 
-// runWaits compares verdicts on runs of several ranks, of which a late host may be seen in
-// collectives only, with what the same run takes on a host that costs nothing.
+// runWaits compares verdicts on runs of several ranks with the same runs on a host
+// without cost. A late host may be visible in collectives only.
 func runWaits(w io.Writer, o options) error {
 	rows := make([]waitsRow, len(helds))
 	var names []string
@@ -101,8 +102,9 @@ func runWaits(w io.Writer, o options) error {
 	return err
 }
 
-// limitOf is the share of lost time over which generation is host-bound: that of gpu_utilization,
-// of gpu_idle_ratio where another metric has a vote, and none where two have.
+// limitOf returns the share of lost time above which generation is host-bound. It is the
+// limit of gpu_utilization, that of gpu_idle_ratio if another metric votes, and 0 if two
+// do.
 func limitOf(m *verdict.Metrics) float64 {
 	limits, votes := verdict.Defaults().Generation, 0
 	for _, m := range [][2]*float64{{m.Launch, &limits.Launch}, {m.PrepExposed, &limits.PrepExposed}, {m.PrepImpact, &limits.PrepImpact}, {m.PrepAttribution, &limits.PrepAttribution}} {
@@ -111,7 +113,8 @@ func limitOf(m *verdict.Metrics) float64 {
 	return []float64{1 - limits.GPUUtilization, limits.GPUIdle, 0, 0, 0}[votes]
 }
 
-// add counts one run: its true share of lost time is what a step takes longer than on a free host.
+// add counts one run. Its true share of lost time is by how much a step is longer than on
+// a free host.
 func (r *waitsRow) add(name string, res, free *metric.Result, seed int, o options) {
 	rep := verdict.Decide(res, verdict.Defaults())
 	truth := 1 - free.Steady.Wall/res.Steady.Wall
@@ -132,10 +135,11 @@ func (r *waitsRow) add(name string, res, free *metric.Result, seed int, o option
 	}
 }
 
-// farShare is by what share of a limit a truth is off that a verdict has to get right.
+// farShare is by how much a truth must differ from the limit, as a share of it, for the
+// verdict to be judged.
 const farShare = 0.2
 
-// metricsOf measures a run.
+// metricsOf simulates and measures a run.
 func metricsOf(dir string, c sim.Config) (res *metric.Result, err error) {
 	traces, err := sim.Simulate(c)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
-// whatifPair is a run of some kind with and without a planted cause, and the change that takes
-// away what was planted. What it takes away beside that, other takes from the run without, too.
+// whatifPair is a run with and without a planted cause, and the change that removes the
+// cause. If the change also removes something else, other removes that from the run
+// without the cause.
 type whatifPair struct {
 	name   string
 	set    func(*sim.Config)
@@ -23,7 +24,7 @@ type whatifPair struct {
 	other  []replay.Change
 }
 
-// treated is a scenario of some changes, of which those that are text are written as options are.
+// treated returns a scenario with some changes.
 func treated(changes ...replay.Change) replay.Scenario { return replay.Scenario{Changes: changes} }
 
 // whatifPairs are the pairs of the section whatif.
@@ -40,12 +41,12 @@ var whatifPairs = []whatifPair{
 	{"a late rank of four, ranks even", fourRanks, lateRank, treated(replay.Even()), []replay.Change{replay.Even()}},
 }
 
-// slowPrep has an operation take 1,600 us in place of 780; prepAsWas takes the difference away.
+// slowPrep makes an operation take 1,600 us instead of 780; prepAsWas undoes that.
 func slowPrep(c *sim.Config) { c.SetHost("_prepare_inputs", 1600) }
 
 var prepAsWas = treated(replay.Range("_prepare_inputs", 780./1600))
 
-// lateRank has the same operation of a rank take 600 us longer.
+// lateRank makes the same operation of one rank take 600 us longer.
 func lateRank(c *sim.Config) { c.SlowRank, c.Slow = 1, 600 }
 
 func fourRanks(c *sim.Config) { c.Ranks = 4 }
@@ -71,7 +72,7 @@ func calls(glob string, factor float64) replay.Change {
 	return c
 }
 
-// predict is what whatif says of a run.
+// predict returns whatif's report on a run.
 func predict(dir string, c sim.Config, s replay.Scenario) (r *replay.Report, err error) {
 	traces, _, err := sim.SimulateTruth(c, false)
 	if err != nil {
@@ -99,10 +100,10 @@ func predict(dir string, c sim.Config, s replay.Scenario) (r *replay.Report, err
 	return r, err
 }
 
-// whatifRow is what was counted of one pair.
+// whatifRow counts the results for one pair.
 type whatifRow struct{ near, close, held, sign count }
 
-// runWhatif compares predictions with the runs of the same seed without what was planted.
+// runWhatif compares predictions with runs of the same seed without the planted cause.
 func runWhatif(w io.Writer, o options) error {
 	rows := make([]whatifRow, len(whatifPairs))
 	var names []string
@@ -135,7 +136,7 @@ func runWhatif(w io.Writer, o options) error {
 	return err
 }
 
-// add counts a prediction of a run whose step takes truth without what was planted, us.
+// add counts a prediction. truth is the time of a step without the planted cause, in us.
 func (r *whatifRow) add(p *whatifPair, said *replay.Report, truth float64, seed int, o options) {
 	one := &said.Scenarios[0]
 	off, gain := math.Abs(one.StepUs/truth-1), said.StepUs-truth

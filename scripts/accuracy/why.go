@@ -12,13 +12,13 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// hostCause is a way to lose time on the host, and how it is to be named.
+// hostCause is a way to lose time on the host, and how it must be named.
 type hostCause struct {
 	kind    string // of sim.HostCause
-	why     string // as gaps calls it, "" for what samples alone show
-	pattern string // of the first finding, "" for what is no fault of the host: a warning says it
+	why     string // as gaps names it, "" for what only samples show
+	pattern string // of the first finding, "" if the cause is not the host's fault, and a warning names it
 	says    string // words of the finding or warning
-	twin    string // of sim.HostCause: what is none of it, but takes as long
+	twin    string // kind of sim.HostCause that takes as long, but is not this cause
 }
 
 var hostCauses = []hostCause{
@@ -34,19 +34,19 @@ var hostCauses = []hostCause{
 	{"requests", "blocked:io", "LOW_LOAD", "for the rank, which fetches them", "fetching"},
 }
 
-// collected is the one that only samples show.
+// collected is the cause that only samples show.
 var collected = hostCause{kind: "gc", pattern: "GC_MGMT"}
 
-// whyRow is what was found of one cause.
+// whyRow counts the results for one cause.
 type whyRow struct {
 	runs, named, first, sized, near, held, silent int
 }
 
-// gilDoing is what holds the interpreter lock in the simulation: a thread in a synchronisation.
+// gilDoing is what the thread that holds the GIL does in the simulation: it synchronises.
 const gilDoing = "sync cudaDeviceSynchronize"
 
-// runWhy counts the causes of lost host time that are named, with their time, and those
-// named where the host runs on for as long.
+// runWhy counts causes of lost host time that are named, with their time, and causes
+// named although the host keeps running.
 func runWhy(w io.Writer, o options) error {
 	rows := make([]whyRow, len(hostCauses))
 	var names []string
@@ -114,7 +114,7 @@ type collection struct {
 	steps int // 0: as many as other runs
 }
 
-// heldOut are ways that no choice was made on.
+// heldOut are ways on which no choice of the method was based.
 var heldOut = []collection{
 	{"one per step, 1 kHz that jitters", sim.HostCause{US: 700, SampleUS: 1000, Jitter: 1}, 0},
 	{"one per step, 10 kHz that jitters", sim.HostCause{US: 700, SampleUS: 100, Jitter: 0.5}, 0},
@@ -127,10 +127,11 @@ var heldOut = []collection{
 	{"short ones and a few long, 1 kHz", sim.HostCause{US: 300, Bursts: 4, LongIn: 9, SampleUS: 1000}, 0},
 }
 
-// collectionRuns is how many runs of a way there are for each seed: coverage takes many.
+// collectionRuns is the number of runs of a way per seed: coverage needs many.
 const collectionRuns = 5
 
-// runCollections counts how often the interval of the collector's time holds it.
+// runCollections counts how often the interval of the collector's time contains the
+// truth.
 func runCollections(w io.Writer, o options) error {
 	type row struct {
 		runs, shown, held int
@@ -163,8 +164,9 @@ func runCollections(w io.Writer, o options) error {
 	return err
 }
 
-// whyRun simulates a run whose hosts lose time in a way, and reports on it. truth is the
-// time that they lose in the benchmark windows, in us. steps is how many there are, 0 for 40 to 72.
+// whyRun simulates a run whose hosts lose time for a cause, and reports on it. truth is
+// the time that they lose in the benchmark windows, in us. steps is the number of steps,
+// 0 for 40 to 72.
 func whyRun(dir string, cause sim.HostCause, seed, steps int) (rep *gap.Report, truth float64, err error) {
 	c := sim.Default()
 	c.Seed, c.Steps = uint64(seed+1), 40+seed%5*8
@@ -180,9 +182,9 @@ func whyRun(dir string, cause sim.HostCause, seed, steps int) (rep *gap.Report, 
 		return nil, 0, err
 	}
 	for _, r := range true.Ranks {
-		n := len(r.Steps) - 1 // what the last one loses comes after the window
+		n := len(r.Steps) - 1 // the last step loses time after the window
 		first := slices.IndexFunc(r.Steps, func(s sim.TrueStep) bool { return s.Segment == r.Steps[n].Segment })
-		if cause.Kind == "requests" || cause.Kind == "fetching" { // before its kernels, and the first one's before the window
+		if cause.Kind == "requests" || cause.Kind == "fetching" { // time is lost before the kernels, the first step's before the window
 			first, n = first+1, n+1
 		}
 		for _, s := range r.Steps[first:n] {
@@ -212,8 +214,8 @@ func (r *whyRow) add(c *hostCause, with, without *gap.Report, truth float64, see
 	}
 }
 
-// size compares what the first finding is said to bring, where it names the cause, with how much
-// less a step takes where nothing holds hosts up.
+// size compares the predicted gain of the first finding, if it names the cause, with how
+// much shorter a step is without the cause.
 func (r *whyRow) size(c *hostCause, with, clean *gap.Report, seed int, verbose io.Writer) {
 	if _, first := c.named(with); !first || c.pattern == "" {
 		return
@@ -247,8 +249,8 @@ func (c *hostCause) named(rep *gap.Report) (named, first bool) {
 	return k >= 0, k == 0
 }
 
-// holderNamed reports whether most of the time in which threads wait for the interpreter
-// lock is said to go to a thread in a synchronisation.
+// holderNamed reports whether most of the time in which threads wait for the GIL is
+// attributed to a thread in a synchronisation.
 func holderNamed(rep *gap.Report) bool {
 	for _, cause := range rep.Idle.Causes {
 		if len(cause.Holders) > 0 {
@@ -259,7 +261,7 @@ func holderNamed(rep *gap.Report) bool {
 	return false
 }
 
-// time returns the idle time of the cause, in us, and its interval where it is sampled.
+// time returns the idle time of the cause, in us, and its interval if it is sampled.
 func (c *hostCause) time(rep *gap.Report) (us, low, high float64) {
 	for _, cause := range rep.Idle.Causes {
 		for _, why := range cause.Why {

@@ -7,18 +7,18 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sim"
 )
 
-// segmentGap is how long no GPU of a rank is busy between two segments, ns: the
-// default of the commands.
+// segmentGap is the shortest time in ns between two segments in which no GPU of a rank is
+// busy: the commands' default.
 const segmentGap = 100_000_000
 
-// minBenchmark is how many steps a benchmark segment has at least, half of them of the
-// common size.
+// minBenchmark is the least number of steps of a benchmark segment; half of them must
+// have the common size.
 const minBenchmark = 5
 
-// trueWindow returns the iterations of a rank that its benchmark window is to hold, as
-// a method can see them, and those that it is not to hold. Between two segments no GPU
-// work was recorded for longer than segmentGap, or iterations were not recorded; with stalls,
-// there were no requests meanwhile.
+// trueWindow returns the iterations of a rank that its benchmark window must contain, as
+// a method can see them, and those that it must not. Segments are separated by more than
+// segmentGap without recorded GPU work, or by iterations that were not recorded. With
+// stalls set, such a gap separates them only if there were no requests.
 func trueWindow(method string, steps []sim.TrueStep, stalls bool) (in, out []trueSpan) {
 	var segments [][]trueSpan
 	var sizes [][]int
@@ -45,8 +45,8 @@ func trueWindow(method string, steps []sim.TrueStep, stalls bool) (in, out []tru
 	return split(segments, benchmark(sizes))
 }
 
-// benchmark is the last segment with enough steps, half of them of the size that most
-// steps have, of equally frequent sizes the largest; -1 where there is none.
+// benchmark returns the last segment with enough steps, half of them of the most frequent
+// size, -1 if there is none. Of equally frequent sizes the largest counts.
 func benchmark(sizes [][]int) (segment int) {
 	counts, common := map[int]int{}, 0
 	for _, segment := range sizes {
@@ -72,7 +72,7 @@ func benchmark(sizes [][]int) (segment int) {
 	return segment
 }
 
-// split returns the iterations of one segment and those of the others; -1 is all.
+// split returns the iterations of one segment and those of the others; -1 selects all.
 func split(segments [][]trueSpan, chosen int) (in, out []trueSpan) {
 	for k := range segments {
 		if k == chosen || chosen < 0 {
@@ -84,9 +84,9 @@ func split(segments [][]trueSpan, chosen int) (in, out []trueSpan) {
 	return in, out
 }
 
-// compareWindow says what is wrong with the benchmark window of a rank. A pause in which the host
-// works is a stall where its work was recorded, and the end of a segment where it was not: either
-// is right.
+// compareWindow says what is wrong with the benchmark window of a rank, "" if nothing is.
+// A pause in which the host works can be a stall, if its work was recorded, or the end of
+// a segment: either is right.
 func compareWindow(method string, w foundStep, steps []sim.TrueStep) string {
 	if wrongWindow(method, w, steps, true) == "" {
 		return ""
@@ -94,7 +94,8 @@ func compareWindow(method string, w foundStep, steps []sim.TrueStep) string {
 	return wrongWindow(method, w, steps, false)
 }
 
-// wrongWindow is compareWindow where pauses in which the host works are stalls, or are not.
+// wrongWindow is compareWindow for one of the two readings: with stalls, such pauses are
+// stalls.
 func wrongWindow(method string, w foundStep, steps []sim.TrueStep, stalls bool) string {
 	in, out := trueWindow(method, steps, stalls)
 	missing, wanted, strange := 0, 0, 0
@@ -113,7 +114,7 @@ func wrongWindow(method string, w foundStep, steps []sim.TrueStep, stalls bool) 
 	return ""
 }
 
-// inside is the share of an iteration that lies in a window.
+// inside returns the share of an iteration that lies in a window.
 func (s *trueSpan) inside(w foundStep) float64 {
 	return float64(max(0, min(w.end, s.end)-max(w.start, s.start))) / float64(max(1, s.end-s.start))
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// mostSerial is the part of the work that may be done by one processor while the others
+// mostSerial is the largest share of the work that one processor may do while the others
 // wait.
 const mostSerial = 0.1
 
 // cores measures commands that read an export with several numbers of processors. By
-// Amdahl's law the serial part is what is left of the time of one where n of them share
-// the rest evenly.
+// Amdahl's law, the serial part is what remains of the time on one processor when n of
+// them share the rest evenly.
 func cores(dir, bin string, counts []int, events, ranks, runs int) (bool, error) {
 	trace := filepath.Join(dir, "trace.sqlite")
 	if err := generate(bin, trace, events, ranks, 1); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/hostbound/hostbound/pkg/testkit/sqlitefile"
 )
 
-// hostRows are how many rows about host threads a trace gets.
+// hostRows is the number of rows about host threads that a trace gets.
 type hostRows struct{ calls, switches, samples int }
 
-// hostTables adds the tables of those rows to the attached database: threads that take
-// turns, two of each process, over the span of the trace.
+// hostTables adds the tables of these rows to the attached database. Threads take turns,
+// two per process, over the span of the trace.
 const hostTables = `
 INSERT INTO trace.StringIds (value) VALUES ('pthread_mutex_lock'), ('read'), ('poll'), ('ioctl'), ('/usr/lib/libpython3.so'), ('PyEval_EvalFrame'), ('forward'), ('schedule');
 CREATE TEMP TABLE names AS SELECT value, id FROM trace.StringIds WHERE value IN ('pthread_mutex_lock', 'read', 'poll', 'ioctl');

@@ -1,12 +1,12 @@
-// Bench measures the filters as whole processes on generated traces: events a
-// second and peak memory, the median of several runs. With --scale it takes
-// several sizes and compares what an event takes in each, with --cores several numbers of
-// processors. With --torch it measures how a trace of PyTorch's profiler is read. With
-// --profile it writes the profile that the installed binary is optimised by:
+// Bench measures the filters as whole processes on generated traces: events per second
+// and peak memory, the median of several runs. --scale compares the time per event for
+// several sizes, --cores for several numbers of processors. --torch measures the reading
+// of a PyTorch profiler trace. --profile writes the profile with which the installed
+// binary is optimised:
 //
 //	go run ./scripts/bench --profile scripts/hostbound.pgo
 //
-// Where there is no Go, it runs what was built elsewhere:
+// Without Go, it runs what was built elsewhere:
 //
 //	CGO_ENABLED=0 go build -pgo=scripts/hostbound.pgo -o bin/ ./cmd/hostbound ./scripts/gentrace ./scripts/bench
 //	bin/bench --bin bin --cores 1,2,4,8,16
@@ -21,21 +21,21 @@ import (
 	"strings"
 )
 
-// Floors, for a machine with two cores.
+// Limits for a machine with two cores.
 const (
 	floorPipe    = 1.5e6 // events/s
 	floorVerdict = 8e6
 	floorStage   = 3e6
 	floorGaps    = 2e6
-	floorFile    = 4e6       // of gaps for an export
-	floorDiff    = 5e6       // for two exports, of the events of both
-	floorRead    = 10e6      // for a checkpoint
-	slowestScan  = 0.5       // times what SQLite's C scan takes, verdict FILE
-	slowestHost  = 1.4       // times what gaps FILE takes, with rows about host threads
-	ceiling      = 512 << 20 // bytes, of any process
+	floorFile    = 4e6       // gaps on an export
+	floorDiff    = 5e6       // on two exports, events of both
+	floorRead    = 10e6      // on a checkpoint
+	slowestScan  = 0.5       // time of verdict FILE, as a multiple of SQLite's C scan
+	slowestHost  = 1.4       // time of gaps FILE with rows about host threads, as a multiple of that without
+	ceiling      = 512 << 20 // bytes of memory of any process
 
-	// leastEvents is how many events there must be for the floors to mean
-	// anything: below, starting a process is much of what is measured.
+	// leastEvents is the number of events from which the floors apply. With fewer,
+	// starting a process is much of what is measured.
 	leastEvents = 1_000_000
 )
 
@@ -114,7 +114,7 @@ func sizesOf(args []string, scaled bool) ([]int, error) {
 	return numbersOf(args, 1000, "EVENTS")
 }
 
-// numbersOf returns numbers of at least least.
+// numbersOf parses numbers, each at least least; what names them in errors.
 func numbersOf(args []string, least int, what string) (numbers []int, err error) {
 	for _, arg := range args {
 		n, err := strconv.Atoi(arg)

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// build builds the commands as scripts/install.sh does, and the generator, and returns the folder that they are in.
+// build builds the commands as scripts/install.sh does, and the generator. It returns
+// their folder.
 func build(dir string) (string, error) {
 	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
 	if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -30,15 +31,15 @@ func build(dir string) (string, error) {
 	return bin, nil
 }
 
-// binary is what has all commands: what scripts/install.sh installs.
+// binary is the program with all commands, which scripts/install.sh installs.
 const binary = "hostbound"
 
-// tool is a command of ours with its arguments.
+// tool returns one of our commands with its arguments.
 func tool(bin, name string, args ...string) []string {
 	return append([]string{filepath.Join(bin, binary), name}, args...)
 }
 
-// generate makes a trace.
+// generate writes a simulated trace.
 func generate(bin, path string, events, ranks, seed int) error {
 	out, err := exec.Command(filepath.Join(bin, "gentrace"), "--events", strconv.Itoa(events), "--ranks", strconv.Itoa(ranks),
 		"--seed", strconv.Itoa(seed), "-o", path).CombinedOutput()
@@ -48,17 +49,16 @@ func generate(bin, path string, events, ranks, seed int) error {
 	return nil
 }
 
-// cost is what a pipeline took.
+// cost is the time and memory that a pipeline took.
 type cost struct {
 	wall time.Duration
 	cpu  time.Duration // of all processes
-	peak int64         // bytes, of its largest process
+	peak int64         // peak memory of its largest process, bytes
 
-	xWall, xCPU float64 // times what the first of those measured in turn took
+	xWall, xCPU float64 // as multiples of the first pipeline measured in turn
 }
 
-// pipeline runs commands as a shell's pipe does, the last one's output thrown
-// away.
+// pipeline runs commands like a shell's pipe, and discards the output of the last one.
 func pipeline(commands [][]string) (cost, error) {
 	cmds := make([]*exec.Cmd, len(commands))
 	var ends []io.Closer
@@ -105,7 +105,7 @@ func size(path string) string {
 	return fmt.Sprintf("an export of %d MiB", info.Size()>>20)
 }
 
-// machine names the processor and the number of them that there are.
+// machine names the processor and the number of processors.
 func machine() string {
 	model := "this machine"
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -123,8 +123,8 @@ func machine() string {
 	return strings.TrimSpace(string(out)) + " cores of " + model
 }
 
-// median runs a pipeline several times, after one run to warm up, and returns the
-// medians of what it took and the highest peak.
+// median runs a pipeline several times after a warm-up, and returns its median times and
+// highest peak memory.
 func median(commands [][]string, runs int) (cost, error) {
 	all, err := inTurn(runs, commands)
 	if err != nil {
@@ -133,7 +133,7 @@ func median(commands [][]string, runs int) (cost, error) {
 	return all[0], nil
 }
 
-// inTurn is median of each of several, which are run in turn.
+// inTurn is median for several pipelines that are run in turn.
 func inTurn(runs int, pipelines ...[][]string) ([]cost, error) {
 	all := make([][]cost, len(pipelines))
 	medians := make([]cost, len(pipelines))

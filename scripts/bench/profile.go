@@ -12,12 +12,12 @@ import (
 	"github.com/hostbound/hostbound/pkg/cli/command"
 )
 
-// profileTime is how long each command is repeated for a profile: the profiler notes
-// 100 places a second.
+// profileTime is how long each command is repeated for a profile. The profiler takes 100
+// samples per second.
 const profileTime = 5 * time.Second
 
-// profile writes a CPU profile of what is measured, in which every command counts for
-// the same time. What is installed is built with it.
+// profile writes a CPU profile of the measured commands, in which all have the same
+// weight. The installed binary is built with it.
 func profile(dir, bin, path string, events int, host hostRows) error {
 	f, err := prepare(dir, bin, events, host)
 	if err != nil {

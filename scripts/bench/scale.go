@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// What an event may take in a larger trace, by what it takes in the first one.
+// Largest time per event in a larger trace, as a multiple of that in the first one.
 const (
 	slowestVerdict = 1.05
 	slowestOther   = 1.15
 )
 
-// cScan reads the columns that nsys2arrow reads of the large tables, with SQLite's
-// own program: what cannot be done faster by SQLite.
+// cScan reads the columns that nsys2arrow reads of the large tables, with SQLite's own
+// program. SQLite cannot be faster.
 const cScan = `SELECT total(start), total("end"), total(globalPid), total(deviceId), total(streamId), total(correlationId), total(graphNodeId), total(shortName), total(demangledName), total(mangledName) FROM CUPTI_ACTIVITY_KIND_KERNEL;
 SELECT total(start), total("end"), total(globalTid), total(correlationId), total(nameId), total(eventClass) FROM CUPTI_ACTIVITY_KIND_RUNTIME;
 SELECT total(start), total("end"), total(globalTid), total(eventType), total(textId), total(domainId), total(length(text)), total(length(jsonText)) FROM NVTX_EVENTS;`
@@ -52,8 +52,8 @@ func scale(dir, bin string, sizes []int, ranks, runs int) (bool, error) {
 	return ok, nil
 }
 
-// scaleMeasurements are what is measured for each size; times is what an event
-// may take of its time in the first one, 0 for anything.
+// scaleMeasurements returns what is measured for each size. times limits the time per
+// event, as a multiple of that of the first size; 0 for no limit.
 func scaleMeasurements(bin, dir, trace string) []measurement {
 	checkpoint := filepath.Join(dir, "checkpoint")
 	all := []measurement{
@@ -68,7 +68,7 @@ func scaleMeasurements(bin, dir, trace string) []measurement {
 	return all
 }
 
-// scanOf is cScan of a trace, nil where there is no such program.
+// scanOf returns the command that runs cScan on a trace, nil if sqlite3 is not installed.
 func scanOf(trace string) [][]string {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {
@@ -77,7 +77,7 @@ func scanOf(trace string) [][]string {
 	return [][]string{{program, "-readonly", trace, cScan}}
 }
 
-// printScale prints what a size took and reports whether that is within bounds.
+// printScale prints the time of one size, and reports whether it is within the limits.
 func printScale(m measurement, c, first cost, events float64) bool {
 	wall, cpu := c.wall.Seconds()/first.wall.Seconds()/events, c.cpu.Seconds()/first.cpu.Seconds()/events
 	ok := m.times == 0 || wall <= m.times && c.peak <= ceiling

@@ -6,37 +6,37 @@ import (
 	"strings"
 )
 
-// verdictFile is what others are compared with.
+// verdictFile is the measurement that others are compared with.
 const verdictFile = "verdict FILE"
 
-// measurement is a pipeline to measure: commands whose outputs feed the next
-// one's input.
+// measurement is a pipeline to measure: the output of each command is the input of the
+// next.
 type measurement struct {
 	name     string
 	commands [][]string
-	floor    float64 // events/s
+	floor    float64 // least events/s, 0 for no limit
 	events   int
-	times    float64      // how often it may take the wall time of the one before or of another size, 0 for any
-	than     *measurement // what it is measured in turn with, the one before
+	times    float64      // limit of wall time, as a multiple of than or of another size; 0 for no limit
+	than     *measurement // the measurement before, run in turn with this one; nil if none
 }
 
-// cScanName is what verdict is measured in turn with.
+// cScanName is the measurement that runs in turn with verdict.
 const cScanName = "SQLite's C scan"
 
-// files are what is measured on.
+// files are the inputs of the measurements.
 type files struct {
 	bin                  string
-	trace, other, hosted string    // exports: of two runs, and the first with rows about host threads
-	streams              [3]string // of the trace, after each filter
+	trace, other, hosted string    // exports of two runs, and of the first with rows about host threads
+	streams              [3]string // streams of the trace after each filter
 	raw, phased          string    // checkpoints
 }
 
-// tool is a command of ours.
+// tool returns one of our commands with its arguments.
 func (f *files) tool(name string, args ...string) []string {
 	return tool(f.bin, name, args...)
 }
 
-// prepare makes the files.
+// prepare writes the files.
 func prepare(dir, bin string, events int, host hostRows) (*files, error) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	f := &files{
@@ -62,7 +62,7 @@ func prepare(dir, bin string, events int, host hostRows) (*files, error) {
 	return f, nil
 }
 
-// measurements are what is measured.
+// measurements returns what to measure.
 func (f *files) measurements(events int) []measurement {
 	one := func(name string, args ...string) [][]string { return [][]string{f.tool(name, args...)} }
 	scan := measurement{name: cScanName, commands: scanOf(f.trace), events: events}
@@ -102,8 +102,8 @@ func bench(dir, bin string, events, runs int, host hostRows) (bool, error) {
 	return ok, nil
 }
 
-// measure prints what a measurement took, and before it what the one did that it is
-// measured in turn with. It returns whether both kept their limits.
+// measure prints a measurement. If that runs in turn with another one, it prints the
+// other first. It reports whether both kept their limits.
 func measure(m measurement, runs int) (good bool, err error) {
 	if m.than == nil || m.than.commands == nil {
 		c, err := median(m.commands, runs)
@@ -117,8 +117,8 @@ func measure(m measurement, runs int) (good bool, err error) {
 	return printSpeed(m, c[1], fmt.Sprintf("%.2f", c[1].xWall), fmt.Sprintf("%.2f", c[1].xCPU)) && good, nil
 }
 
-// printSpeed prints what a measurement took, also in times of what it was measured in turn
-// with, and reports whether it kept its limits.
+// printSpeed prints a measurement, with multiples of the one that it ran in turn with,
+// and reports whether it kept its limits.
 func printSpeed(m measurement, c cost, xWall, xCPU string) bool {
 	rate, floor, missed := float64(m.events)/c.wall.Seconds(), "", c.peak > ceiling
 	if m.events >= leastEvents {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// What reading a trace of torchEvents events, about 2 GB, may take, on two cores.
+// Limits for reading a trace of torchEvents events, about 2 GB, on two cores.
 const (
 	torchEvents   = 7_000_000
 	slowestJSON   = 8.0     // s
 	slowestGzip   = 10.0    // s
-	slowestPython = 1 / 5.0 // of what Python's json.load takes
+	slowestPython = 1 / 5.0 // share of the time of Python's json.load
 )
 
-// torch measures torch2arrow on a trace of one process with so many events, a third of
-// which are Python functions, beside Python's reading of the same file, where Python is
-// installed.
+// torch measures torch2arrow on a trace of one process, a third of whose events are
+// Python functions. If Python is installed, it also measures Python's reading of the
+// file.
 func torch(dir, bin string, events, runs int) (bool, error) {
 	trace, err := torchTrace(dir, bin, events)
 	if err != nil {
@@ -55,13 +55,13 @@ func torch(dir, bin string, events, runs int) (bool, error) {
 	return !t.missed, nil
 }
 
-// torchTable is what is printed, and whether a limit was missed.
+// torchTable is the printed table, and whether a limit was missed.
 type torchTable struct {
 	binding bool // the trace is large enough for the limits of time
 	missed  bool
 }
 
-// row prints what a command took, which may take so many seconds at most, 0 for no limit.
+// row prints the cost of a command, whose limit is most seconds, 0 for none.
 func (t *torchTable) row(name string, c cost, most float64) {
 	limit := ""
 	if most > 0 && t.binding {
@@ -74,11 +74,11 @@ func (t *torchTable) row(name string, c cost, most float64) {
 	fmt.Printf("| %-24s | %6.2f | %6.2f | %8.0f | %7s |\n", name, c.wall.Seconds(), c.cpu.Seconds(), float64(c.peak)/(1<<20), limit)
 }
 
-// torchTrace writes a trace of PyTorch's profiler, as it is and zipped (.gz), prints how
-// large it is, and returns its name.
+// torchTrace writes a PyTorch profiler trace, plain and compressed (.gz), prints its
+// size, and returns the name of the plain one.
 func torchTrace(dir, bin string, events int) (string, error) {
 	trace := filepath.Join(dir, "trace.json")
-	// The simulator counts rows, of which a fiftieth are ranges: 16 functions of each.
+	// The simulator counts rows. One in fifty is a range, with 16 functions.
 	made := exec.Command(filepath.Join(bin, "gentrace"), "--kineto", "2.7", "--ranks", "1", "--layers", "32",
 		"--events", strconv.Itoa(events*68/100), "--functions", "16", "--seed", "1", "-o", trace)
 	if out, err := made.CombinedOutput(); err != nil {

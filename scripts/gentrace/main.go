@@ -1,5 +1,5 @@
-// Gentrace writes a made-up nsys export: of a simulated inference run, of a
-// trace written as text, or at random.
+// Gentrace writes a synthetic nsys export: of a simulated inference run, of a
+// trace written as text, or of a random trace.
 //
 //	go run ./scripts/gentrace -o run.sqlite
 //	go run ./scripts/gentrace --events 5000000 --seed 1 -o large.sqlite
@@ -10,12 +10,12 @@
 //	go run ./scripts/gentrace --text testdata/traces/orphan.trace -o orphan.sqlite
 //	go run ./scripts/gentrace --random 7 -o random.sqlite
 //
-// --set takes any part of a sim.Config as JSON, --truth writes what really
-// happened, see sim.Truth. An output whose name ends in _pqtdir or / becomes a directory of Parquet
-// files. The same flags give the same bytes. What is written appears whole or
-// not at all. Exit status: 0 done, 2 bad usage or input.
+// --set takes any part of a sim.Config as JSON; --truth writes what really happened
+// (sim.Truth). An output whose name ends in _pqtdir or / becomes a directory of Parquet
+// files. The same flags give the same bytes. Outputs appear whole or not at all. Exit
+// status: 0 done, 2 bad usage or input.
 //
-// The committed trace, a host-bound Llama of 16 layers on two ranks, is made by
+// The committed trace, a host-bound Llama with 16 layers on two ranks, is made by
 //
 //	go run ./scripts/gentrace --seed 1 --schema 3.20.3 --steps 29 --warmup 3 \
 //	    --set '{"Fused":true,"ContextEvery":10,"Pause":300,"Frontend":true,"Overheads":true}' \

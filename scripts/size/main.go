@@ -1,5 +1,5 @@
-// Size prints what a checkpoint takes, and each of its columns: bytes, bytes a
-// row, and the share of the whole.
+// Size prints the size of a checkpoint and of each of its columns: bytes, bytes per row,
+// and the share of the whole.
 //
 //	go run ./scripts/size EXPORT CHECKPOINT
 package main
@@ -31,7 +31,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// column is what a column takes in all files together.
+// column is the size of a column in all files together.
 type column struct {
 	name  string
 	bytes int64
@@ -81,8 +81,7 @@ func bytesOf(path string) (n int64, err error) {
 	return n, err
 }
 
-// columnsOf adds up the columns of all Parquet files in a checkpoint, the largest
-// first.
+// columnsOf adds up the columns of all Parquet files in a checkpoint, largest first.
 func columnsOf(checkpoint string) (columns []column, rows int64, err error) {
 	err = filepath.WalkDir(checkpoint, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".parquet") {
