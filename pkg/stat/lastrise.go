@@ -42,7 +42,7 @@ type Rise struct {
 // shapes (Bonferroni). The first level has at least MinBefore values before a change,
 // and a line has at least minSlope values. For shorter series ok is false. P is 1 if the
 // last value itself is not margin above the level before. A rise that has gone again is
-// no rise of the last value. has come back is no rise of the last value.
+// no rise of the last value.
 func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 	n, start, first := len(x), 0, MinBefore
 	if len(levels) > 0 {

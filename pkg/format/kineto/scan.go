@@ -24,7 +24,7 @@ var meaning = [256]uint8{'"': quote, '{': opens, '[': opens, '}': closes, ']': c
 // within the string was not escaped.
 var follows = [256]bool{',': true, ':': true, '}': true, ']': true, ' ': true, '\n': true, '\r': true, '\t': true}
 
-// stringEnd returns the index after the string that begins at b[i], len(b) or more if
+// stringEnd returns the index after the string that begins at b[i], more than len(b) if
 // its end is not in b. Control characters and invalid UTF-8 are accepted: real names
 // contain them.
 func stringEnd(b []byte, i int) int {

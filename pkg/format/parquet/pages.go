@@ -258,7 +258,7 @@ func (r *chunkReader) levelsV1(h *format.PageHeader, b []byte, p *page, v *Vecto
 }
 
 // levelsV2 reads the levels before the values. They are not compressed, and their
-// lengths are in the header.
+// lengths are in the header; only the values may be compressed.
 func (r *chunkReader) levelsV2(h *format.PageHeader, b []byte, p *page, v *Vector, n int) error {
 	head := &h.DataPageHeaderV2.V
 	rep, def := int(head.RepetitionLevelsByteLength), int(head.DefinitionLevelsByteLength)

@@ -17,7 +17,6 @@ import (
 // not start with cu, or is canonical already, is returned unchanged. The result shares
 // the memory of name, except for a name with a stream suffix before a version that
 // stays.
-// version that stays needs a new one.
 func API(name string) string {
 	if !strings.HasPrefix(name, "cu") {
 		return name

@@ -58,8 +58,8 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 	}
 }
 
-// prolong extends the step with the given id to end, if its row is still held; it
-// reports whether it was.
+// prolong extends the step with the given id to end, if its row is still held. It
+// reports whether it was, and a step is open.
 func (r *rank) prolong(id, end int64) bool {
 	s := &r.step
 	if s.id != id {

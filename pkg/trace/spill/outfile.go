@@ -20,7 +20,6 @@ import (
 // killed leaves it behind. An existing file is replaced in one step: its readers go on
 // with the old one. The new file gets the old one's permissions and, if allowed, owner
 // and group, as if it had been overwritten.
-// over.
 type File struct {
 	*os.File
 	path string
