@@ -1,8 +1,5 @@
 package event
 
-// replaysKept is how many replays are remembered at least, far more than can overlap.
-const replaysKept = 4096
-
 // Replays recognises the first row of a graph replay, whose rows share a correlation.
 // Its size is bounded: it forgets old replays.
 type Replays struct {
