@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/metric"
 	"github.com/hostbound/hostbound/pkg/cli"
 	"github.com/hostbound/hostbound/pkg/format/checkpoint"
 	"github.com/hostbound/hostbound/pkg/format/source"
@@ -170,9 +171,12 @@ func (r *reader) classesOf(h *event.Header) (event.ClassSet, bool) {
 }
 
 // checkChosen refuses input from which an earlier filter left out rows that an analysis
-// needs.
+// or its window needs.
 func (r *reader) checkChosen(h *event.Header) error {
 	for i := range h.Reports {
+		if h.Reports[i].ChosenSteps && r.String("window") == metric.WindowTrace {
+			return r.chosenWindow(", and a filter before this one did")
+		}
 		if kept := h.Reports[i].Kinds; kept != nil && r.analyses() {
 			return r.checkKinds(kept, "a --kind before", "give that filter no --kind")
 		}

@@ -92,9 +92,15 @@ func (p *Plan) checkRange(s *checkpoint.Selection) error {
 	case r != nil && r.From >= r.To:
 		return cli.Misuse("--from "+p.String("from")+" --to "+p.String("to")+": the range is empty", "give the earlier one to --from")
 	case s.Steps != nil && p.String("window") == metric.WindowTrace:
-		return cli.Misuse("--window trace does not choose steps", "give --from and --to as times with their units, or leave --window out")
+		return p.chosenWindow("")
 	}
 	return nil
+}
+
+// chosenWindow refuses the window of all GPU activity for rows chosen by step: what of it
+// is left is unknown. where says which filter chose them.
+func (p *Plan) chosenWindow(where string) error {
+	return cli.Misuse("--window trace does not choose steps"+where, "give --from and --to as times with their units, or leave --window out")
 }
 
 // list splits a value at its commas; "" gives nil.

@@ -81,7 +81,7 @@ func (s *Selection) header(h *event.Header) *event.Header {
 			span = &Range{}
 		}
 		if span != nil {
-			r.Chosen = true
+			r.Chosen, r.ChosenSteps = true, r.ChosenSteps || s.Steps != nil
 			if t := s.Time; t != nil {
 				if was := r.ChosenTime; was != nil {
 					t = &Range{max(t.From, was[0]), min(t.To, was[1])}

@@ -144,6 +144,8 @@ type Choice struct {
 	// rows that started before and go on are included. nil if no row was left out by
 	// time.
 	ChosenTime *[2]int64 `json:"chosen_time_ns,omitempty"`
+	// ChosenSteps: rows were left out by step, so the spans of GPU activity are unknown.
+	ChosenSteps bool `json:"chosen_steps,omitempty"`
 	// Kinds are the kinds of rows that were kept, nil if no kind was left out.
 	Kinds []string `json:"kinds,omitempty"`
 }
