@@ -290,10 +290,13 @@ func (c *Call) Log(text string) {
 	c.write(text)
 }
 
-// Told drops pending warnings that the command's output already contains.
+// Told drops pending warnings that the command's output already contains, with or without
+// what they are about before a colon.
 func (c *Call) Told(warnings []string) {
-	c.held = slices.DeleteFunc(c.held, func(w string) bool {
-		return slices.ContainsFunc(warnings, func(told string) bool { return w == told || strings.HasSuffix(w, ": "+told) })
+	c.held = slices.DeleteFunc(report.OneForAllRanks(c.held), func(w string) bool {
+		return slices.ContainsFunc(warnings, func(told string) bool {
+			return w == told || strings.HasSuffix(w, ": "+told) || strings.HasSuffix(told, ": "+w)
+		})
 	})
 }
 

@@ -86,8 +86,8 @@ func (r *reader) events(at source.Stage) (event.Source, error) {
 }
 
 // open opens the files, or standard input if there are none. An input is closed when
-// the command ends. What it says about itself is logged once, by the first filter that
-// reads the reports.
+// the command ends. What it says about itself is logged once, by the first filter of a
+// pipe.
 func (r *reader) open() (in *source.Input, err error) {
 	opt := r.options()
 	if fromStdin(r.files) {
@@ -117,7 +117,7 @@ func (r *reader) open() (in *source.Input, err error) {
 		}
 		in.Events = r.notEmpty(in.Events)
 	}
-	if in.Fresh {
+	if in.Fresh || in.Events != nil && !fromStdin(r.files) {
 		r.ofReports(in.Events.Header())
 		for _, note := range in.Events.Header().Provenance().Notes {
 			if !r.out.reports { // else the report has them

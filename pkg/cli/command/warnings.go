@@ -57,14 +57,20 @@ func (j *journal) ofReports(h *event.Header) {
 }
 
 // merged returns the warnings of an analysis followed by those that it lacks, with
-// those that differ only in the rank combined.
-func (j *journal) merged(analysis []string) []string {
-	for _, in := range j.inputs {
+// those that differ only in the rank combined. What filters warned of when they wrote a
+// file is logged again.
+func (r *reader) merged(analysis []string) []string {
+	for _, in := range r.inputs {
 		if in.Events != nil {
 			analysis = appendNew(analysis, in.Events.Header().Warnings()...)
 		}
+		if in.Warner != nil && !fromStdin(r.files) {
+			for _, w := range in.Warner.Warnings() {
+				r.call.Log(warningPrefix + w)
+			}
+		}
 	}
-	return report.OneForAllRanks(appendNew(analysis, j.ofFilters()...))
+	return report.OneForAllRanks(appendNew(analysis, r.ofFilters()...))
 }
 
 // ofFilters returns the warnings that are not of reports.
