@@ -141,6 +141,35 @@ func TestKeptCheckpoint(t *testing.T) {
 	}
 }
 
+// TestDamagedAnywhere flips one byte of a checkpoint after the other. No answer is made of
+// what is left, not even without its first target, which needs columns that nothing else does.
+func TestDamagedAnywhere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "steps.parquet")
+	must(t, nil, "phase", "../testdata/llama_tp2.sqlite", "-o", path)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := call(t, nil, "verdict", path, "--format", "json")
+	only := 0 // damage that only the search for the first target meets
+	for at := 0; at < len(whole); at += 1 + len(whole)/cases.Few(60, 60, 600) {
+		whole[at] ^= 1
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		whole[at] ^= 1
+		if got := call(t, nil, "verdict", path, "--format", "json"); got.status != 2 && got.stdout != want.stdout {
+			t.Errorf("byte %d of %d: status %d, another answer", at, len(whole), got.status)
+		} else if got.status == 2 && call(t, nil, "metrics", path, "--format", "csv").status == 0 {
+			only++
+		}
+	}
+	if only == 0 {
+		t.Error("nothing was damaged that only the first target needs")
+	}
+}
+
 // damage overwrites bytes in the middle of a file, whose size and time stay.
 func damage(t *testing.T, path string) {
 	t.Helper()

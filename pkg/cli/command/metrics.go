@@ -45,7 +45,9 @@ func (m metering) run() (int, error) {
 		return 0, err
 	}
 	if m.aim != nil {
-		m.point(result)
+		if _, err := m.point(result); err != nil {
+			return 0, err
+		}
 	}
 	return 0, m.out.table(result.Table())
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"io"
 
 	"github.com/hostbound/hostbound/pkg/analysis/findings"
@@ -9,6 +10,7 @@ import (
 	"github.com/hostbound/hostbound/pkg/analysis/verdict"
 	"github.com/hostbound/hostbound/pkg/format/source"
 	"github.com/hostbound/hostbound/pkg/report"
+	"github.com/hostbound/hostbound/pkg/step"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -50,8 +52,9 @@ func (a *aiming) watched(src event.Source) event.Source {
 
 // point sets the first target if the host holds the GPUs back by the default limits. In
 // a recording without ranks, it sets that a CPU quota stopped the threads. It reports
-// whether it set anything. If gaps has no answer, gaps itself says why.
-func (m *measurement) point(res *metric.Result) bool {
+// whether it set anything. If gaps has no answer, gaps itself says why. Rows that cannot
+// be read are an error, even if only gaps needs them.
+func (m *measurement) point(res *metric.Result) (bool, error) {
 	rep, err := m.aim.report(func() bool {
 		if len(res.Ranks) == 0 {
 			return true
@@ -59,15 +62,21 @@ func (m *measurement) point(res *metric.Result) bool {
 		r := verdict.Decide(res, verdict.Defaults())
 		return r.Verdict == verdict.Yes && !r.LowOnLoad() && len(res.Apart) == 0
 	}, m.inputs)
-	if err == nil && rep != nil && rep.Quota != "" {
+	none, refused := (*step.NotFound)(nil), (*event.Error)(nil)
+	switch {
+	case errors.As(err, &none), errors.As(err, &refused):
+		return false, nil
+	case err != nil:
+		return false, err
+	case rep != nil && rep.Quota != "":
 		res.Warnings = append(res.Warnings, rep.Quota)
-		return true
+		return true, nil
 	}
-	if err != nil || rep == nil || rep.First == nil || rep.First.GainUs == nil || rep.Handoff.FirstTarget == nil {
-		return false
+	if rep == nil || rep.First == nil || rep.First.GainUs == nil || rep.Handoff.FirstTarget == nil {
+		return false, nil
 	}
 	res.First = &metric.Target{Name: *rep.Handoff.FirstTarget, Text: rep.First.Text + ". " + report.Capital(rep.First.Do), Us: *rep.First.GainUs}
-	return true
+	return true, nil
 }
 
 // report returns gaps' report on the run. It is nil if that is not wanted, or the input

@@ -58,7 +58,11 @@ func (d *deciding) report() (*verdict.Report, error) {
 		return nil, err
 	}
 	r := verdict.Decide(result, d.limits)
-	if d.point(result) {
+	aimed, err := d.point(result)
+	if err != nil {
+		return nil, err
+	}
+	if aimed {
 		r = verdict.Decide(result, d.limits)
 	}
 	r.History = d.history.compare(result)
