@@ -19,7 +19,7 @@ const (
 // of the GPU in package idle after the activity.
 func (r *rank) observeCollective(g *gpu, d *idle.GPU, a *idle.Activity, class event.Class) {
 	if r.idle.EndedGap() && d.GapStart >= r.segment {
-		for p := range r.idle.LastGap() {
+		for _, p := range r.idle.LastGap() {
 			g.log.Idle(collective.Key(r.shared.waits.of(p.Key)), p.Ns)
 		}
 	}

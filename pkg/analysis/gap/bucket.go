@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/hostbound/hostbound/pkg/analysis/idle"
 )
 
 // bucketLimits are the lower bounds of all buckets but the first, in ns.
@@ -40,7 +38,7 @@ type longGap struct {
 	rank, device, step      int32
 	previous, next          int32
 	call, path              int32 // of the launch of next, -1 each if unknown
-	causes                  []idle.Part
+	causes                  keySums
 }
 
 // compare orders gaps by length, the longest first, then by start.
@@ -62,8 +60,8 @@ func (c *texts) named(g *longGap) TopGap {
 		top.Call, top.Range, top.Path = c.kernels.Text(g.call), c.sites.RangeText(g.path), c.sites.PathText(g.path)
 	}
 	parts := map[string]int64{}
-	for _, p := range g.causes {
-		parts[c.sites.CauseName(p.Key)] += p.Ns
+	for k, ns := range g.causes {
+		parts[c.sites.CauseName(k)] += ns
 	}
 	for name, ns := range parts {
 		top.Causes = append(top.Causes, CausePart{name, us(ns)})
@@ -167,13 +165,8 @@ func (r *rank) addGap(d *gpu, s *stream, a *activity) {
 		g.call, g.path = l.name, l.path
 	}
 	if d.GapEnd == a.Start { // the GPU was idle before a
-		for p := range r.idle.LastGap() {
-			p.Key = r.c.sites.WithoutSite(p.Key)
-			if k := slices.IndexFunc(g.causes, func(o idle.Part) bool { return o.Key == p.Key }); k >= 0 {
-				g.causes[k].Ns += p.Ns
-			} else {
-				g.causes = append(g.causes, p)
-			}
+		for _, p := range r.idle.LastGap() {
+			g.causes.add(p.Key, p.Ns)
 		}
 	}
 	t.insert(g, r.c.opt.Top)

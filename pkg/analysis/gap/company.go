@@ -69,12 +69,11 @@ func (c *Watch) machines(views []*view) map[*event.Report]*machine {
 		if all[of] == nil {
 			all[of] = &machine{waiters: map[int32]bool{}}
 		}
-		v.idle.EachWait(func(slice int, from, to int64) {
-			if v.hasSlice(slice) {
-				waits[of], all[of].waiters[v.id] = append(waits[of], stat.Span{From: from, To: to}), true
-			}
-		})
-		windows[of] = append(windows[of], v.windowSpans()...)
+		window, blocked := v.windowSpans(), []stat.Span(nil)
+		v.idle.EachWait(func(from, to int64) { blocked = append(blocked, stat.Span{From: from, To: to}) })
+		blocked = stat.Intersection(stat.Union(blocked), stat.Union(window))
+		all[of].waiters[v.id] = len(blocked) > 0
+		waits[of], windows[of] = append(waits[of], blocked...), append(windows[of], window...)
 	}
 	for of, m := range all {
 		m.waits, m.window = union(waits[of]), union(windows[of])
@@ -194,7 +193,7 @@ func (c *Watch) beside(rep *Idle, views []*view) {
 		if m := machines[c.machine(t.rank)]; m != nil {
 			rep.meanwhile(t, r, m)
 		}
-		if home := homes[t.rank]; home != nil && r.onCPU > 0 && minPlaced*r.somewhere <= r.onCPU && slices.Contains(home.idle.Launching(), t.thread) {
+		if home := homes[t.rank]; home != nil && r.onCPU > 0 && minPlaced*r.somewhere <= r.onCPU && c.threads.threads[t].launches {
 			rep.Placement = append(rep.Placement, home.placement(t.thread, r))
 		}
 	}

@@ -69,6 +69,8 @@ func (w *threadWatch) Add(b *event.Batch) {
 					w.runs.Add(t.number, b.Start.Values[i], b.End.Values[i], int64(cpu))
 				}
 			}
+			class, _ := b.Class.Get(i)
+			t.launches = t.launches || kind == event.API && (class == event.Launch || class == event.GraphLaunch)
 			at := stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}.Clip(t.counted)
 			if at.Len() == 0 || !known {
 				continue
@@ -79,8 +81,6 @@ func (w *threadWatch) Add(b *event.Batch) {
 			case event.OS:
 				t.in(at, b, i, w.asks[0].Of(&b.Name, i, func(name []byte) bool { return cudaname.Asks(string(name)) }))
 			default:
-				class, _ := b.Class.Get(i)
-				t.launches = t.launches || class == event.Launch || class == event.GraphLaunch
 				t.in(at, b, i, w.asks[1].Of(&b.Name, i, func(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.Polls != 0 }))
 			}
 		}

@@ -33,7 +33,7 @@ func (r *rank) sinceLast(d *gpu, a *activity, inStep bool) {
 		d.collectives = collective.NewLog(r.c.store)
 	}
 	if r.idle.EndedGap() && d.GapStart >= r.began && !r.c.opt.FirstOnly {
-		for p := range r.idle.LastGap() {
+		for _, p := range r.idle.LastGap() {
 			d.collectives.Idle(collective.Key(r.c.sites.WithoutSite(p.Key)), p.Ns)
 		}
 	}

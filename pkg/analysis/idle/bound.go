@@ -33,5 +33,18 @@ func (r *Rank) Bound() {
 	}
 }
 
+// reach returns the earliest time at which an open gap of a GPU may have begun, none before
+// the first GPU appears.
+func (r *Rank) reach() int64 {
+	if len(r.gpus) == 0 {
+		return none
+	}
+	from := r.last
+	for _, l := range r.gpus {
+		from = min(from, l.End)
+	}
+	return from
+}
+
 // Forgotten returns the idle time, in ns, whose cause is unknown because states were dropped.
 func (r *Rank) Forgotten() int64 { return r.forgotten }

@@ -15,11 +15,10 @@ type edges struct {
 	set     *marker.Set
 	custom  bool          // set is the user's: any range may match
 	ranges  []markerRange // the last ones, in order of start
-	dropped int           // how many earlier ones were dropped
+	markers int32         // how many there were so far
 	near    int           // index of the range found by the last search
 	longest bool          // without markers: take the longest gap between two steps, else the last long one
 	rows    bool          // without markers: step rows decide
-	text    []byte        // name of the last range
 	stepEnd int64         // end of the last step row, never before the first
 }
 
@@ -27,11 +26,10 @@ type edges struct {
 type markerRange struct {
 	start, end int64
 	maxEnd     int64 // the latest end of this range and all before it
-	number     int64
-	id         int32 // number of the first range of the same marker
+	counts     marker.Counts
+	first      int64 // start of the first range of the same marker
+	id         int32 // number of that range
 }
-
-const noNumber = -1
 
 // maxRanges is how many ranges are kept at least; at most it is an eighth more. That is far
 // more than the launches that can be pending.
@@ -44,53 +42,34 @@ type gpuEdge struct {
 	awaited bool   // no activity has started since the open step began
 	start   int64  // start of the open step
 	length  int64  // of the longest gap since the last step, ns
-	gap     []attribution
+	gap     []Sample
 }
 
 // marked reports whether markers decide: one has been seen.
 func (e *edges) marked() bool { return len(e.ranges) > 0 }
 
-// marker observes a marker range, or a range that may be one of the user's.
+// marker observes a marker range, or a range that may be one of the user's. It has the id of an
+// earlier range of the same marker, if there is one.
 func (e *edges) marker(start, end int64, text []byte) {
-	if e.custom {
-		if _, ok := e.set.Parse(string(text)); !ok {
-			return
-		}
+	counts, ok := e.set.Parse(string(text))
+	if e.custom && !ok {
+		return
 	}
 	if n := len(e.ranges); n >= maxRanges+maxRanges/8 {
 		e.ranges = append(e.ranges[:0], e.ranges[n-maxRanges:]...)
-		e.dropped += n - maxRanges
 	}
-	m := markerRange{start: start, end: end, maxEnd: end, number: noNumber, id: int32(e.dropped + len(e.ranges))}
+	m := markerRange{start, end, end, counts, start, e.markers}
 	if n := len(e.ranges); n > 0 {
-		last := &e.ranges[n-1]
-		m.maxEnd = max(end, last.maxEnd)
-		if start-last.start <= mergeWithin { // Fast path: otherwise the number does not matter.
-			last.number, m.number = e.number(e.text), e.number(text)
-			e.merge(&m)
+		m.maxEnd = max(end, e.ranges[n-1].maxEnd)
+	}
+	for k := len(e.ranges) - 1; k >= 0 && counts.HasStep && start-e.ranges[k].start <= mergeWithin; k-- {
+		if o := &e.ranges[k]; o.counts.HasStep && o.counts.Step == counts.Step && start-o.first <= mergeWithin {
+			m.id, m.first = o.id, o.first
+			break
 		}
 	}
-	e.text = append(e.text[:0], text...)
 	e.ranges = append(e.ranges, m)
-}
-
-// merge gives a range the id of an earlier range of the same marker, if there is one.
-func (e *edges) merge(m *markerRange) {
-	for k := len(e.ranges) - 1; k >= 0 && m.number != noNumber && m.start-e.ranges[k].start <= mergeWithin; k-- {
-		o := &e.ranges[k]
-		if first := int(o.id) - e.dropped; o.number == m.number && first >= 0 && m.start-e.ranges[first].start <= mergeWithin {
-			m.id = o.id
-			return
-		}
-	}
-}
-
-// number returns the step number in a marker's name, noNumber without one.
-func (e *edges) number(text []byte) int64 {
-	if counts, ok := e.set.Parse(string(text)); ok && counts.HasStep {
-		return counts.Step
-	}
-	return noNumber
+	e.markers++
 }
 
 // first reports whether an activity is the first of its GPU that was launched during a marker
@@ -139,7 +118,7 @@ const longShare = 4
 
 // match observes a gap that has just been attributed as in-step, and makes it the candidate if
 // it lies between steps and is longer, or long enough.
-func (e *edges) match(d *GPU, from, to int64, gap []attribution, l *ledger) {
+func (e *edges) match(d *GPU, from, to int64, gap []Sample, l *ledger) {
 	g := &d.edge
 	between, longer := to > e.stepEnd, to-from > g.length
 	if g.awaited {
@@ -156,19 +135,11 @@ func (e *edges) match(d *GPU, from, to int64, gap []attribution, l *ledger) {
 
 // pass observes the first activity of a step on a GPU: the candidate becomes inter-step.
 func (e *gpuEdge) pass(l *ledger) {
-	for _, p := range e.gap {
-		l.move(attribution{p.at, p.code | interBit, p.ns, p.until})
-		p.ns = -p.ns
-		l.move(p)
+	for _, s := range e.gap {
+		s.Inter = true
+		l.add(s)
+		s.Inter, s.Ns = false, -s.Ns
+		l.add(s)
 	}
 	e.awaited, e.length, e.gap = false, 0, e.gap[:0]
-}
-
-// move adds an attribution to its slice, which may be closed.
-func (l *ledger) move(p attribution) {
-	if int(p.at) == len(l.slices)-1 {
-		l.now.add(p.code, p.ns)
-	} else {
-		l.keep(p)
-	}
 }

@@ -41,12 +41,9 @@ type stackList struct {
 	lost int64
 }
 
-// stacks collects the stacks that threads were found in.
-type stacks struct {
-	ledger   *ledger
-	evidence []Evidence
-	drawn    []stat.Counts // by key: CPU samples in parts of gaps
-}
+// few is how many stacks of a thread are kept before those that precede all open gaps are
+// dropped.
+var few = 1 << 13 // changed by tests only
 
 // maxStacksAt is how many samples, and how many stacks of calls, of a thread are kept for
 // gaps that are still open. maxCalls is how many stacks of calls are searched for an open
@@ -101,12 +98,12 @@ func (l *stackList) keep(from int64) {
 
 // collect collects the stacks of a thread in the part of a gap between from and to. The thread
 // was then in the state of key, whose cause and why are given.
-func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
-	if !st.ledger.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
+func (l *ledger) collect(h *hostThread, from, to int64, key Key, cause Cause, why Why, g gapOf) {
+	if !l.opt.Stacks || len(h.samples.at)+len(h.called.at) == 0 {
 		return
 	}
-	if why.InCall() || cause >= Launch && cause <= API {
-		h.eachCalled(from, to, func(from, to int64, s *stackAt) { st.inStack(from, to, s, key, g) })
+	if why.InCall() || cause.InCall() {
+		h.eachCalled(from, to, func(from, to int64, s *stackAt) { l.inStack(from, to, s, key, g) })
 	}
 	from = max(from, min(h.samples.lost, to)) // earlier samples were dropped, which is no pause of the sampler
 	k, drawn := sort.Search(len(h.samples.at), func(i int) bool { return h.samples.at[i].start >= from }), 0
@@ -119,26 +116,26 @@ func (st *stacks) collect(h *hostThread, from, to int64, key Key, cause Cause, w
 		default:
 			drawn++
 		}
-		slice := st.ledger.sliceAt(s.start)
-		if st.ledger.slices[slice].kept {
-			st.evidence = append(st.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, 0, g.until})
+		slice := l.sliceAt(s.start)
+		if l.slices[slice].kept {
+			l.evidence = append(l.evidence, Evidence{slice, key, s.stack, s.family, s.python, s.start, 0, from, to, 0, g.until})
 		}
 	}
 	if why.OnCPU() && len(h.samples.at) > 0 && from < to {
-		for int(key) >= len(st.drawn) {
-			st.drawn = append(st.drawn, make([]stat.Counts, max(64, len(st.drawn)))...)
+		for int(key) >= len(l.drawn) {
+			l.drawn = append(l.drawn, make([]stat.Counts, max(64, len(l.drawn)))...)
 		}
-		st.drawn[key].Add(drawn, to-from)
+		l.drawn[key].Add(drawn, to-from)
 	}
 }
 
 // Drawn returns how many CPU samples the parts of gaps with a key have. The key must be
 // divided by why.
-func (st *stacks) Drawn(key Key) stat.Counts {
-	if int(key) >= len(st.drawn) {
+func (l *ledger) Drawn(key Key) stat.Counts {
+	if int(key) >= len(l.drawn) {
 		return stat.Counts{}
 	}
-	return st.drawn[key]
+	return l.drawn[key]
 }
 
 // eachCalled calls f with the stacks of calls between from and to, in order of time. At each
@@ -169,12 +166,12 @@ func (h *hostThread) eachCalled(from, to int64, f func(from, to int64, s *stackA
 }
 
 // inStack adds the time in a stack between from and to, slice by slice.
-func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
-	for k := st.ledger.sliceAt(from); from < to; k++ {
-		_, end := st.ledger.Bounds(k)
+func (l *ledger) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
+	for k := l.sliceAt(from); from < to; k++ {
+		_, end := l.Bounds(k)
 		end = min(end, to)
-		if st.ledger.slices[k].kept && from < end {
-			st.evidence = append(st.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, 0, g.until})
+		if l.slices[k].kept && from < end {
+			l.evidence = append(l.evidence, Evidence{k, key, s.stack, s.family, false, from, end - from, 0, 0, 0, g.until})
 		}
 		from = max(from, end)
 	}
@@ -182,9 +179,9 @@ func (st *stacks) inStack(from, to int64, s *stackAt, key Key, g gapOf) {
 
 // EachEvidence calls f with the stacks found in gaps that end before windowEnd, in the order
 // of gaps. f may change the Evidence.
-func (st *stacks) EachEvidence(windowEnd int64, f func(*Evidence)) {
-	for i := range st.evidence {
-		if e := &st.evidence[i]; e.until < windowEnd {
+func (l *ledger) EachEvidence(windowEnd int64, f func(*Evidence)) {
+	for i := range l.evidence {
+		if e := &l.evidence[i]; e.until < windowEnd {
 			f(e)
 		}
 	}

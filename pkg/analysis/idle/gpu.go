@@ -1,10 +1,6 @@
 package idle
 
-import (
-	"iter"
-
-	"github.com/hostbound/hostbound/pkg/trace/event"
-)
+import "github.com/hostbound/hostbound/pkg/trace/event"
 
 // GPU is a device of the rank.
 type GPU struct {
@@ -34,22 +30,16 @@ type Activity struct {
 // NoTime stands for what is null in an [Activity].
 const NoTime = none
 
-// reader reads rows of GPUs.
-type reader struct {
-	busy  uint32 // bit set of the kinds that are GPU activity
-	names *Names
-}
-
 // IsActivity reports whether row i, a row of a GPU, keeps it busy. Rows without a length do
 // not.
-func (r *reader) IsActivity(b *event.Batch, i int) bool {
+func (r *Rank) IsActivity(b *event.Batch, i int) bool {
 	return r.busy>>uint32(b.Kind.Values[i])&1 != 0 && b.End.Values[i] > b.Start.Values[i]
 }
 
 // Read reads row i, a row of a GPU, into a.
-func (r *reader) Read(b *event.Batch, i int, a *Activity) {
+func (r *Rank) Read(b *event.Batch, i int, a *Activity) {
 	a.Start, a.End, a.Device, a.Kind = b.Start.Values[i], b.End.Values[i], b.Device.Values[i], b.Kind.Values[i]
-	a.Name = r.names.Of(&b.Name, i)
+	a.Name = r.sites.Names.Of(&b.Name, i)
 	a.Replayed = b.GraphNode.Valid.Get(i) || a.Kind == event.Graph
 	a.Correlation, a.LaunchStart, a.LaunchEnd, a.LaunchThread = none, none, 0, none
 	if !b.Correlation.Valid.Get(i) {
@@ -121,26 +111,12 @@ func (r *Rank) endGap(d *GPU, a *Activity, first bool) {
 	d.GapStart, d.GapEnd = from, a.Start
 }
 
-// Part is a part of an idle gap.
-type Part struct {
-	Key Key   // its cause, with its site
-	Ns  int64 // 1 or more
-}
-
 // EndedGap reports whether the last activity ended an idle gap of its GPU.
 func (r *Rank) EndedGap() bool { return r.ended }
 
-// LastGap iterates over the parts of the last idle gap, in order of time: each begins where
-// the one before ends. A key may occur several times.
-func (r *Rank) LastGap() iter.Seq[Part] {
-	return func(yield func(Part) bool) {
-		for i := range r.gap {
-			if !yield(Part{r.gap[i].code.key(), r.gap[i].ns}) {
-				return
-			}
-		}
-	}
-}
+// LastGap returns the parts of the last idle gap, in order of time: each begins where the one
+// before ends. A key may occur several times. They are valid until the next activity.
+func (r *Rank) LastGap() []Sample { return r.gap }
 
 // attribute splits the idle time of the GPU before a by its causes.
 func (r *Rank) attribute(d *GPU, from int64, a *Activity, inter bool) {
@@ -177,9 +153,7 @@ type span struct{ start, end int64 }
 func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 	var h *hostThread
 	if id != none {
-		if h = r.byID[id]; h != nil && h.quiet {
-			h.wake()
-		}
+		h = r.byID[id]
 	}
 	from, to := s.start, s.end
 	if h == nil {
@@ -204,11 +178,11 @@ func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 			end = min(to, runs[k+1].At)
 		}
 		if from < end {
-			key := Key(runs[k].State)
+			key := runs[k].Key
 			undivided, why := r.sites.Undivided(key)
 			cause := r.sites.Cause(undivided)
 			r.creditState(from, end, h, key, cause, why, g)
-			r.stacks.collect(h, from, end, key, cause, why, g)
+			r.collect(h, from, end, key, cause, why, g)
 			from = end
 		}
 	}
@@ -218,22 +192,11 @@ func (r *Rank) attributeHost(s span, id int64, g gapOf) {
 // credit adds the time between from and to, a part of a gap, to a key in the slices that it
 // lies in.
 func (r *Rank) credit(from, to int64, key Key, g gapOf) {
-	if to <= from {
-		return
-	}
-	c := key.code(g.inter)
-	k := len(r.slices) - 1
-	if start := r.slices[k].start; to > start { // Fast path: the gap began in the open slice.
-		p := attribution{int32(k), c, to - max(from, start), g.until}
-		r.now.add(c, p.ns)
-		r.gap = append(r.gap, p)
-		to = start
-	}
-	for k--; from < to; k-- {
+	for k := len(r.slices) - 1; from < to; k-- {
 		if start := r.slices[k].start; to > start {
-			p := attribution{int32(k), c, to - max(from, start), g.until}
-			r.gap = append(r.gap, p)
-			r.keep(p)
+			s := Sample{k, key, g.inter, to - max(from, start), g.until}
+			r.gap = append(r.gap, s)
+			r.add(s)
 			to = start
 		}
 	}
@@ -257,15 +220,5 @@ func (r *Rank) pauseGPU(d *GPU, s span) {
 
 // endGPU adds the idle time from the last activity of a GPU up to a time, as tail.
 func (r *Rank) endGPU(d *GPU, to int64) {
-	from := max(d.End, r.origin)
-	for k := len(r.slices) - 1; k >= 0; k-- {
-		start, end := r.Bounds(k)
-		end = min(end, to)
-		if end <= from {
-			return
-		}
-		if max(from, start) < end {
-			r.keep(attribution{int32(k), Key(Tail).code(false), end - max(from, start), never})
-		}
-	}
+	r.credit(max(d.End, r.origin), to, Key(Tail), gapOf{until: never})
 }

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/hostbound/hostbound/pkg/trace/event"
+	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
 // hold is a span in which a thread holds the interpreter lock, in ns.
@@ -36,7 +37,10 @@ func (r *Rank) Free(k Key) bool {
 // creditState adds the time between from and to to the key of a thread's state. If the thread
 // waits for the interpreter lock, the time is divided by who holds it.
 func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause Cause, why Why, g gapOf) {
-	if r.company.observe(from, to, why); !r.opt.Why || cause != GIL {
+	if r.waits != nil && why.ForOthers() {
+		r.waits.Add(from, to)
+	}
+	if !r.opt.Why || cause != GIL {
 		r.creditStacks(from, to, waiting, key, why, g)
 		return
 	}
@@ -55,7 +59,7 @@ func (r *Rank) creditState(from, to int64, waiting *hostThread, key Key, cause C
 				until = min(end, runs[k+1].At)
 			}
 			if from < until {
-				r.credit(from, until, r.sites.held(key, Holder{by.id, r.opt.Rank, Key(runs[k].State)}), g)
+				r.credit(from, until, r.sites.held(key, Holder{by.id, r.opt.Rank, runs[k].Key}), g)
 				from = until
 			}
 		}
@@ -79,6 +83,23 @@ func (r *Rank) creditStacks(from, to int64, h *hostThread, key Key, why Why, g g
 	}
 	r.credit(from, to, key, g)
 }
+
+// EachWait calls f with each span, in ns, in which a GPU is idle because a launching thread is
+// blocked on another one. That is in calls of the classes wait, io and join. Spans of several
+// GPUs may overlap. Without the option Waits there are none.
+func (r *Rank) EachWait(f func(from, to int64)) {
+	if r.waits == nil {
+		return
+	}
+	r.waits.Each(spill.Columns(waitTo), func(rows spill.Rows) {
+		for i, from := range rows[spill.Key] {
+			f(from, rows[waitTo][i])
+		}
+	})
+}
+
+// waitTo is the column of Rank.waits with the ends of waits. Their starts are the keys.
+const waitTo = spill.Payload
 
 // holder returns the thread that holds the lock at time t, nil if unknown, and until when that
 // lasts, at most limit. Of several holders, it returns the one that took the lock last.

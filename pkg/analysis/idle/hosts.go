@@ -1,29 +1,33 @@
 package idle
 
+// cpuRun is a run of a thread on a CPU, in ns. It is not known if it is unknown whether the
+// thread was on any.
+type cpuRun struct {
+	start, end int64
+	known      bool
+}
+
 // hosts are the threads of the rank's process.
 type hosts struct {
-	divide    func(State, Why) State // nil without Options.Why
-	calls     bool                   // OS calls were recorded
-	threads   []*hostThread
-	byID      map[int64]*hostThread
-	last      *hostThread // thread of the last host row
-	before    *hostThread // the previous other thread
-	launching []int64     // after Close: ids of the threads that launched
+	divided *Sites // nil without Options.Why
+	calls   bool   // OS calls were recorded
+	threads []*hostThread
+	byID    map[int64]*hostThread
+	last    *hostThread // thread of the last host row
+	before  *hostThread // the previous other thread
 }
 
 // hostThread is a thread of the rank's process.
 type hostThread struct {
 	Thread
-	id       int64
-	number   int32
-	launches bool
-	forgot   bool // some of its states were dropped
+	id     int64
+	number int32
+	forgot bool // some of its states were dropped
 
-	// A quiet thread has no rows but runs, kept in early until its states are needed. Most
-	// threads never need them.
-	quiet     bool
-	early     []cpuRun
-	earlyRoom int // how many runs early may hold before some are dropped
+	// Most threads are quiet: they have no rows but runs, and no states. Of their runs the last
+	// one is kept, which may be open when another row comes.
+	quiet bool
+	run   cpuRun
 
 	samples stackList // in order of start, as called
 	called  stackList // stacks of calls
@@ -33,9 +37,7 @@ type hostThread struct {
 // kind run.
 func (s *hosts) hostThread(id, t int64) *hostThread {
 	h := s.threadOf(id, t, false)
-	if h.quiet {
-		h.wake()
-	}
+	h.wake()
 	return h
 }
 
@@ -52,8 +54,8 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	h := s.byID[id]
 	if h == nil {
 		h = &hostThread{Thread: *NewThread(t), id: id, number: int32(len(s.threads)), quiet: quiet}
-		if s.divide != nil {
-			h.Host, h.Divide = NewHostState(t, s.calls), s.divide
+		if s.divided != nil {
+			h.Host, h.Sites = NewHostState(t, s.calls), s.divided
 		}
 		s.byID[id] = h
 		s.threads = append(s.threads, h)
@@ -62,8 +64,19 @@ func (s *hosts) threadOf(id, t int64, quiet bool) *hostThread {
 	return h
 }
 
-// Launching returns the ids of the threads that launched GPU work, nil before Close.
-func (s *hosts) Launching() []int64 { return s.launching }
+// observe observes a run of the thread.
+func (h *hostThread) observe(run cpuRun) {
+	h.Advance(run.start)
+	h.Host.Run(run.end, run.known)
+}
+
+// wake begins to follow the states of a thread that is not quiet any more.
+func (h *hostThread) wake() {
+	if h.quiet {
+		h.quiet = false
+		h.observe(h.run)
+	}
+}
 
 // numStates returns how many states of the rank's threads are kept.
 func (s *hosts) numStates() (n int) {

@@ -120,16 +120,6 @@ func (w Why) ForOthers() bool {
 // InCall reports whether the thread is inside an OS call.
 func (w Why) InCall() bool { return w >= Blocked }
 
-// CUDA is the kind of CUDA call that a thread is in.
-type CUDA int
-
-// The CUDA calls.
-const (
-	NoCall   CUDA = iota // outside of CUDA calls
-	AnyCall              // one that does not wait for the GPU
-	SyncCall             // one that waits for the GPU
-)
-
 // HostState is the state of a thread in the operating system. Its spans must come in order of
 // start, of equal starts the longer first. Times are in ns.
 type HostState struct {
@@ -191,9 +181,9 @@ func (h *HostState) Run(end int64, known bool) {
 	h.ran, h.observed, h.known, h.end = true, true, known, end
 }
 
-// At returns the answer at time now, and until when it holds, at most limit. now must not
-// decrease from call to call.
-func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
+// At returns the answer at time now, and until when it holds, at most limit. The
+// thread is in the state in otherwise. now must not decrease from call to call.
+func (h *HostState) At(now, limit int64, in Cause) (Why, int64) {
 	if !h.observed { // Fast path: most recordings have no such rows.
 		return Unknown, limit
 	}
@@ -214,13 +204,13 @@ func (h *HostState) At(now, limit int64, in CUDA) (Why, int64) {
 		return c.in, limit
 	}
 	switch {
-	case off && in != NoCall:
+	case off && in.InCall():
 		return BlockedCUDA, limit
 	case off && h.silent:
 		return Off, limit
 	case off:
 		return Descheduled, limit
-	case on && in == SyncCall:
+	case on && in == Sync:
 		return Spin, limit
 	case on:
 		return Running, limit

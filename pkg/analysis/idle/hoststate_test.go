@@ -14,7 +14,7 @@ type row struct {
 	start, end int64
 	what       int // 0 to 2 an overhead, 3 a call, 4 a run, 5 a run of which nothing is known
 	class      int32
-	cuda       CUDA // of what: 6, a CUDA call
+	cuda       Cause // of what: 6, a CUDA call
 }
 
 // waits reports whether a call may wait.
@@ -23,7 +23,7 @@ func (r *row) waits() bool { return r.class < 7 }
 func randomHostRows(rng *rand.Rand) []row {
 	var all []row
 	for range rng.IntN(40) {
-		r := row{start: rng.Int64N(200) - 100, what: []int{0, 1, 2, 3, 3, 3, 3, 6, 6}[rng.IntN(9)], class: rng.Int32N(9), cuda: AnyCall + CUDA(rng.IntN(2))}
+		r := row{start: rng.Int64N(200) - 100, what: []int{0, 1, 2, 3, 3, 3, 3, 6, 6}[rng.IntN(9)], class: rng.Int32N(9), cuda: []Cause{Sync, API}[rng.IntN(2)]}
 		r.end = r.start + []int64{0, 1, 3, 10, 40, 150}[rng.IntN(6)]
 		all = append(all, r)
 	}
@@ -77,7 +77,7 @@ func hostAt(rows []row, t int64) Why {
 		return Descheduled
 	case on && inside != nil:
 		return Call + Why(inside.class)
-	case on && cuda != nil && cuda.cuda == SyncCall:
+	case on && cuda != nil && cuda.cuda == Sync:
 		return Spin
 	case on:
 		return Running
@@ -88,7 +88,7 @@ func hostAt(rows []row, t int64) Why {
 }
 
 // cudaAt is the CUDA call at an instant, and until when nothing ends in it.
-func cudaAt(rows []row, t int64) (in CUDA) {
+func cudaAt(rows []row, t int64) (in Cause) {
 	for i := range rows {
 		if r := &rows[i]; r.what == 6 && r.start <= t && t < r.end {
 			in = r.cuda

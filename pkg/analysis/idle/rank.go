@@ -45,10 +45,9 @@ type Options struct {
 type Rank struct {
 	ledger
 	hosts
-	company
-	stacks
-	reader
 	locks locks
+	waits *spill.Log // when launching threads were blocked on others; nil without Options.Waits
+	busy  uint32     // bit set of the kinds that are GPU activity
 
 	last   int64 // start of the last row
 	origin int64 // start of the first slice that a window may hold
@@ -58,8 +57,8 @@ type Rank struct {
 
 	unknown   Key // key of time in which a thread's state is unknown
 	forgotten int64
-	gap       []attribution // what the last gap was attributed to
-	ended     bool          // the last activity ended an idle gap
+	gap       []Sample // what the last gap was attributed to, in order of time
+	ended     bool     // the last activity ended an idle gap
 	edges     edges
 }
 
@@ -73,16 +72,18 @@ func Kept(s *spill.Store) error {
 
 // NewRank returns a rank without rows.
 func NewRank(sites *Sites, opt Options) *Rank {
-	r := &Rank{ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: log{opt.Store.NewLog(logColumns, 0)}}, hosts: hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, reader: reader{1<<event.Kernel | 1<<event.Graph, sites.Names}, last: none, origin: never, edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"}}
+	r := &Rank{
+		ledger: ledger{sites: sites, opt: opt, slices: []slice{{start: none}}, idle: opt.Store.NewLog(logColumns, 0)},
+		hosts:  hosts{byID: map[int64]*hostThread{}, calls: opt.OSCalls}, busy: 1<<event.Kernel | 1<<event.Graph, last: none, origin: never,
+		edges: edges{stepEnd: never, set: cmp.Or(opt.Markers, marker.Presets), custom: opt.Markers != nil, longest: opt.Method == "allreduce"},
+	}
 	r.edges.rows = r.edges.longest || opt.Method == "graph"
-	r.company, r.stacks = company{ledger: &r.ledger}, stacks{ledger: &r.ledger}
 	if opt.Waits {
-		r.company.waits = opt.Store.NewLog(waitColumns, 0)
+		r.waits = opt.Store.NewLog(1, 0)
 	}
 	r.opt.MaxStates = cmp.Or(r.opt.MaxStates, maxStates)
 	if r.unknown = Key(Untraced); opt.Why {
-		r.unknown = sites.divide(r.unknown, Unknown)
-		r.divide = func(state State, why Why) State { return State(sites.divide(Key(state), why)) }
+		r.divided, r.unknown = sites, sites.divide(r.unknown, Unknown)
 	}
 	if opt.BusyAll {
 		r.busy |= 1<<event.Memcpy | 1<<event.Memset
@@ -98,16 +99,13 @@ type HostRow struct {
 	Path   int32       // path of the ranges open around it, -1 for none or an unknown thread
 }
 
-// callStates maps classes of calls to states of a thread.
-var callStates = func() (states [32]State) {
-	for i := range states {
-		states[i] = InAPI
+// callCauses maps classes of calls to causes.
+var callCauses = func() (causes [32]Cause) {
+	for i := range causes {
+		causes[i] = API
 	}
-	states[event.Launch], states[event.GraphLaunch] = InLaunch, InLaunch
-	states[event.APISync] = InSync
-	states[event.Memop] = InMemop
-	states[event.Alloc] = InAlloc
-	return states
+	causes[event.Launch], causes[event.GraphLaunch], causes[event.APISync], causes[event.Memop], causes[event.Alloc] = Launch, Launch, Sync, Memop, Alloc
+	return causes
 }()
 
 // Call observes row i, an API call.
@@ -125,9 +123,8 @@ func (r *Rank) Call(b *event.Batch, i int) HostRow {
 	h := r.hostThread(id, start)
 	h.Advance(start)
 	host.Thread, host.Path = int(h.number), h.Path()
-	state := callStates[host.Class&31]
-	h.Call(start, b.End.Values[i], state, State(r.sites.Call(Cause(state), host.Path, host.Name)))
-	h.launches = h.launches || state == InLaunch
+	cause := callCauses[host.Class&31]
+	h.Call(start, b.End.Values[i], cause, r.sites.Call(cause, host.Path, host.Name))
 	return host
 }
 
@@ -179,17 +176,11 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 	start, end := b.Start.Values[i], b.End.Values[i]
 	r.last = start
 	if b.Kind.Values[i] == event.Run {
-		h, run := r.threadOf(id, start, true), cpuRun{start, end, -1}
-		if b.Columns.Has(event.ColCPU) {
-			if cpu, ok := b.CPU.Get(i); ok {
-				run.cpu = cpu
-			}
-		}
+		h, run := r.threadOf(id, start, true), cpuRun{start, end, b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i)}
 		if h.quiet {
-			r.keepQuiet(h, run)
+			h.run = run
 		} else {
-			h.Advance(start)
-			h.Host.Run(end, run.cpu >= 0)
+			h.observe(run)
 		}
 		return int(h.number)
 	}
@@ -211,19 +202,13 @@ func (r *Rank) Host(b *event.Batch, i int) int {
 
 // Close observes the end of the rank's rows and releases what only rows need.
 func (r *Rank) Close() {
-	r.closeSlice(never)
 	for _, d := range r.gpus {
 		r.endGPU(d, never)
 	}
+	r.closeSlice()
 	r.ledger.seal()
-	for _, h := range r.threads {
-		if h.launches {
-			r.launching = append(r.launching, h.id)
-		}
+	if r.waits != nil {
+		r.waits.Seal()
 	}
-	r.hosts = hosts{launching: r.launching}
-	if r.company.waits != nil {
-		r.company.waits.Seal()
-	}
-	r.gap, r.locks.holds, r.edges = nil, nil, edges{}
+	r.hosts, r.gap, r.locks.holds, r.edges = hosts{}, nil, nil, edges{}
 }

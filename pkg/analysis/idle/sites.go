@@ -18,7 +18,6 @@ type Sites struct {
 	cache [1024]cached
 
 	waiting []bool // by number in Calls: whether such a call may wait
-	bare    []Key  // by key less named: the result of WithoutSite
 }
 
 // site is one of: a range with the path of ranges around it; a call in a path; the kernel that
@@ -124,17 +123,11 @@ func (s *Sites) Undivided(k Key) (Key, Why) {
 
 // WithoutSite returns the undivided key of the cause of k alone, or for Host that of the path.
 func (s *Sites) WithoutSite(k Key) Key {
-	if k < named {
-		return k
+	k, _ = s.Undivided(k)
+	if cause := s.Cause(k); cause != Host {
+		return Key(cause)
 	}
-	for n := Key(len(s.bare)); n <= k-named; n++ {
-		bare, _ := s.Undivided(named + n)
-		if cause := s.Cause(bare); cause != Host {
-			bare = Key(cause)
-		}
-		s.bare = append(s.bare, bare)
-	}
-	return s.bare[k-named]
+	return k
 }
 
 // Holder is the thread that holds the interpreter lock, and what it does.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
 )
 
@@ -14,12 +15,16 @@ type slice struct {
 }
 
 // Sample is idle time of a rank's GPUs in one slice. Samples with the same slice and key add
-// up; a single one may be negative.
+// up; a single one may be negative, but not in a gap.
 type Sample struct {
 	Slice int   // as Cut returned it
 	Key   Key   // with its site
 	Inter bool  // between steps, else within one
 	Ns    int64 // idle time, over all GPUs of the rank
+
+	// until is when its gap ends, if that is after the slice, else none. In windows that end by
+	// then the time is tail.
+	until int64
 }
 
 // code is a key, with a bit for idle time between steps.
@@ -27,29 +32,15 @@ type code int32
 
 const interBit code = 1
 
-func (k Key) code(inter bool) code {
-	if inter {
-		return code(k)<<1 | interBit
+// code returns the key of the sample with the bit.
+func (s *Sample) code() code {
+	if s.Inter {
+		return code(s.Key)<<1 | interBit
 	}
-	return code(k) << 1
+	return code(s.Key) << 1
 }
 
-func (c code) key() Key    { return Key(c >> 1) }
-func (c code) inter() bool { return c&interBit != 0 }
-
-// attribution is idle time in a slice. If its gap ends after the slice, at until, the time is
-// tail in windows that end by then.
-type attribution struct {
-	at    int32
-	code  code
-	ns    int64
-	until int64 // none if the gap ended in the slice
-}
-
-// log keeps attributions in a store.
-type log struct{ *spill.Log }
-
-// The columns of a log.
+// The columns of ledger.idle; its key is the slice.
 const (
 	logCode = spill.Payload + iota
 	logNs
@@ -57,28 +48,16 @@ const (
 	logColumns = logUntil + 1 - spill.Payload
 )
 
-func (l log) add(p attribution) { l.Add(int64(p.at), int64(p.code), p.ns, p.until) }
-
-// each calls f with all samples, for a window that ends at windowEnd.
-func (l log) each(windowEnd int64, f func(Sample)) {
-	l.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
-		for i, at := range rows[spill.Key] {
-			c := code(rows[logCode][i])
-			if rows[logUntil][i] >= windowEnd {
-				c = Key(Tail).code(false)
-			}
-			f(Sample{int(at), c.key(), c.inter(), rows[logNs][i]})
-		}
-	})
-}
-
 // ledger sums up idle time by slice. Sums of the open slice go to the log when it is closed.
 type ledger struct {
 	sites  *Sites
 	opt    Options
 	slices []slice // the last one is open
 	now    sums    // of the open slice
-	idle   log
+	idle   *spill.Log
+
+	evidence []Evidence
+	drawn    []stat.Counts // by key: CPU samples in parts of gaps
 }
 
 // seal ends the last slice.
@@ -91,10 +70,19 @@ func (l *ledger) seal() {
 	l.slices = slices.Clone(l.slices) // release spare capacity
 }
 
-// keep logs an attribution of a closed slice, if a window may hold the slice.
-func (l *ledger) keep(p attribution) {
-	if l.slices[p.at].kept {
-		l.idle.add(p)
+// add adds idle time to its slice, which may be closed.
+func (l *ledger) add(s Sample) {
+	if s.Slice == len(l.slices)-1 {
+		l.now.add(s.code(), s.Ns)
+	} else {
+		l.keep(s)
+	}
+}
+
+// keep logs idle time in a closed slice, if a window may hold the slice.
+func (l *ledger) keep(s Sample) {
+	if l.slices[s.Slice].kept {
+		l.idle.Add(int64(s.Slice), int64(s.code()), s.Ns, s.until)
 	}
 }
 
@@ -129,7 +117,7 @@ func (s *sums) drain(f func(code, int64)) {
 // before observing rows that start then or later. kept says whether a window may hold the new
 // slice. A slice without a length is replaced.
 func (r *Rank) Cut(at int64, kept bool) int {
-	r.closeSlice(at)
+	r.closeSlice()
 	k := len(r.slices) - 1
 	if r.slices[k].start == at {
 		r.slices[k].kept = kept
@@ -144,9 +132,9 @@ func (r *Rank) Cut(at int64, kept bool) int {
 }
 
 // closeSlice logs the sums of the open slice.
-func (r *Rank) closeSlice(at int64) {
-	k := int32(len(r.slices) - 1)
-	r.now.drain(func(c code, ns int64) { r.keep(attribution{k, c, ns, none}) })
+func (r *Rank) closeSlice() {
+	k := len(r.slices) - 1
+	r.now.drain(func(c code, ns int64) { r.keep(Sample{k, Key(c >> 1), c&interBit != 0, ns, none}) })
 }
 
 // Bounds returns the start and end of a slice, in ns; the end of the last one is Never.
@@ -161,7 +149,18 @@ func (l *ledger) Bounds(k int) (start, end int64) {
 // Each calls f with the samples of all slices that a window may hold, for a window that ends
 // at windowEnd: idle time in gaps that end then or later is tail. The order is deterministic
 // but unspecified.
-func (l *ledger) Each(windowEnd int64, f func(Sample)) { l.idle.each(windowEnd, f) }
+func (l *ledger) Each(windowEnd int64, f func(Sample)) {
+	l.idle.Each(spill.Columns(logCode, logNs, logUntil), func(rows spill.Rows) {
+		for i, at := range rows[spill.Key] {
+			c := code(rows[logCode][i])
+			s := Sample{int(at), Key(c >> 1), c&interBit != 0, rows[logNs][i], none}
+			if rows[logUntil][i] >= windowEnd {
+				s.Key, s.Inter = Key(Tail), false
+			}
+			f(s)
+		}
+	})
+}
 
 // sliceAt returns the number of the slice that holds a time.
 func (l *ledger) sliceAt(t int64) int {

@@ -2,8 +2,9 @@ package idle
 
 // openCall is an open API call.
 type openCall struct {
-	start, end   int64
-	class, state State
+	start, end int64
+	cause      Cause
+	key        Key
 }
 
 // openRange is an open NVTX range.
@@ -22,10 +23,10 @@ type Thread struct {
 	hold   int64 // latest end of its holds of the lock
 	gc     int64 // latest end of its garbage collections
 
-	// Host, if not nil, divides each state by why the thread was stalled in it. Divide returns
-	// the state that stands for a state and a why.
-	Host   *HostState
-	Divide func(State, Why) State
+	// Host, if not nil, divides each state by why the thread was stalled in it, as Sites numbers
+	// the parts.
+	Host  *HostState
+	Sites *Sites
 
 	runs  []Run // runs[first:] are kept
 	first int
@@ -36,28 +37,20 @@ func NewThread(at int64) *Thread {
 	return &Thread{now: at, wait: at, hold: at, gc: at}
 }
 
-// Skip postpones the time before which nothing is known of a thread. Nothing must have been
-// observed yet.
-func (t *Thread) Skip(to int64) {
-	t.now, t.wait, t.hold, t.gc = max(t.now, to), max(t.wait, to), max(t.hold, to), max(t.gc, to)
-}
-
-// Call observes an API call of a class, which is one of the states from InLaunch to InAPI.
-// Inside it the thread is in the given state: the class itself, or a state from Named on that
-// the caller has assigned to the call.
-func (t *Thread) Call(start, end int64, class, state State) {
+// Call observes an API call; key is its cause with its site.
+func (t *Thread) Call(start, end int64, cause Cause, key Key) {
 	if end <= start {
 		return
 	}
 	t.Advance(start)
 	n := len(t.calls)
-	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].class < class {
+	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].cause < cause {
 		return
 	}
 	for n > 0 && t.calls[n-1].end <= end {
 		n--
 	}
-	t.calls = append(t.calls[:n], openCall{start, end, class, state})
+	t.calls = append(t.calls[:n], openCall{start, end, cause, key})
 }
 
 // Range observes an NVTX range; path is its number in [Sites].
@@ -94,66 +87,60 @@ func (t *Thread) Collect(start, end int64) {
 // Path returns the path of the innermost range that is open at the time of the last Advance,
 // -1 for none.
 func (t *Thread) Path() int32 {
+	if r := t.innermost(); r != nil {
+		return r.path
+	}
+	return -1
+}
+
+// innermost returns the innermost open range, nil for none.
+func (t *Thread) innermost() *openRange {
 	for n := len(t.ranges); n > 0; n-- {
 		if r := &t.ranges[n-1]; r.end > t.now {
-			return r.path
+			return r
 		}
 		t.ranges = t.ranges[:n-1]
 	}
-	return -1
+	return nil
 }
 
 // Advance computes the states up to time to. No span that starts earlier may follow.
 func (t *Thread) Advance(to int64) {
 	for t.now < to {
-		in, state, until := t.state(to)
-		part := state
+		cause, key, until := t.state(to)
 		if t.Host != nil {
 			var why Why
-			why, until = t.Host.At(t.now, until, in)
-			part = t.Divide(state, why)
+			why, until = t.Host.At(t.now, until, cause)
+			key = t.Sites.divide(key, why)
 		}
-		if n := len(t.runs); n == t.first || t.runs[n-1].State != part {
-			t.runs = append(t.runs, Run{t.now, part})
+		if n := len(t.runs); n == t.first || t.runs[n-1].Key != key {
+			t.runs = append(t.runs, Run{t.now, key})
 		}
 		t.now = until
 	}
 }
 
-// state returns the kind of call that the thread is in now, its state, and until when that
-// lasts, at most limit.
-func (t *Thread) state(limit int64) (CUDA, State, int64) {
+// state returns the state of the thread now, and until when it lasts, at most limit.
+func (t *Thread) state(limit int64) (Cause, Key, int64) {
 	for n := len(t.calls); n > 0; n-- {
 		if c := &t.calls[n-1]; c.end > t.now {
-			if c.class == InSync {
-				return SyncCall, c.state, min(c.end, limit)
-			}
-			return AnyCall, c.state, min(c.end, limit)
+			return c.cause, c.key, min(c.end, limit)
 		}
 		t.calls = t.calls[:n-1]
 	}
-	state, until := t.outside(limit)
-	return NoCall, state, until
-}
-
-// outside is state for a thread that is in no call.
-func (t *Thread) outside(limit int64) (State, int64) {
 	if t.wait > t.now {
 		if t.hold <= t.now {
-			return InGIL, min(t.wait, limit)
+			return GIL, Key(GIL), min(t.wait, limit)
 		}
 		limit = min(limit, t.hold)
 	}
 	if t.gc > t.now {
-		return InGC, min(t.gc, limit)
+		return GC, Key(GC), min(t.gc, limit)
 	}
-	for n := len(t.ranges); n > 0; n-- {
-		if r := &t.ranges[n-1]; r.end > t.now {
-			return Named + r.path, min(r.end, limit)
-		}
-		t.ranges = t.ranges[:n-1]
+	if r := t.innermost(); r != nil {
+		return Host, named + Key(r.path), min(r.end, limit)
 	}
-	return InUntraced, limit
+	return Untraced, Key(Untraced), limit
 }
 
 // Runs returns the runs from the one at time from on, or from the first that is kept. The last

@@ -7,7 +7,7 @@
 //
 //	a call    inside API calls; the class is that of the innermost one: the one with
 //	          the latest start, of equal starts the earlier end, of equal spans
-//	          the class that comes first in the list of states
+//	          the class that comes first in the list of causes
 //	GIL       waiting for the interpreter lock and not holding it
 //	GC        collecting garbage
 //	a range   inside NVTX ranges; the one with the latest start, of equal starts
@@ -27,29 +27,10 @@ package idle
 
 import "math"
 
-// State is what a thread is doing. From Named on it is a range, by the number of its path, or
-// a key that the caller has assigned.
-type State = int32
-
-// The states. Those from InLaunch to InAPI are calls of that class.
-const (
-	InUntraced State = iota // in no recorded call or range
-	InLaunch                // graph launches included
-	InSync                  // calls that wait for the GPU
-	InMemop                 // copies and memsets
-	InAlloc                 // class alloc
-	InAPI                   // every other CUDA call
-	InGIL                   // waiting for the interpreter lock
-	InGC                    // in a garbage collection
-	// From Named on, states are ranges: State - Named is the number of the path in Sites.
-	// States between InGC and Named are those of causes that are no states of a thread.
-	Named State = 16
-)
-
-// Run is a span in one state. It ends where the next run begins.
+// Run is a span in which a thread is in one state. It ends where the next run begins.
 type Run struct {
-	At    int64 // ns
-	State State // from At on
+	At  int64 // ns
+	Key Key   // its state from At on: a cause with its site
 }
 
 // Never is a time after all others.

@@ -13,7 +13,7 @@ import (
 type spot struct {
 	start, end int64
 	what       int // 0 call, 1 wait, 2 hold, 3 collection, 4 range
-	state      State
+	state      Key
 }
 
 func randomSpots(seed uint64) []spot {
@@ -24,9 +24,9 @@ func randomSpots(seed uint64) []spot {
 		s.end = s.start + []int64{0, 1, 3, 10, 40, 150}[rng.IntN(6)]
 		switch {
 		case s.what == 0 || s.what == 5:
-			s.what, s.state = 0, InLaunch+State(rng.IntN(5))
+			s.what, s.state = 0, Key(Launch)+Key(rng.IntN(5))
 		case s.what >= 4:
-			s.what, s.state = 4, Named+State(rng.IntN(4))
+			s.what, s.state = 4, named+Key(rng.IntN(4))
 		}
 		all = append(all, s)
 	}
@@ -35,7 +35,7 @@ func randomSpots(seed uint64) []spot {
 }
 
 // threadAt returns the state at an instant by its definition.
-func threadAt(spots []spot, t int64) State {
+func threadAt(spots []spot, t int64) Key {
 	var call, named *spot
 	var wait, hold, gc bool
 	for i := range spots {
@@ -62,19 +62,19 @@ func threadAt(spots []spot, t int64) State {
 	case call != nil:
 		return call.state
 	case wait && !hold:
-		return InGIL
+		return Key(GIL)
 	case gc:
-		return InGC
+		return Key(GC)
 	case named != nil:
 		return named.state
 	}
-	return InUntraced
+	return Key(Untraced)
 }
 
 func (t *Thread) take(s spot) {
 	switch s.what {
 	case 0:
-		t.Call(s.start, s.end, s.state, s.state)
+		t.Call(s.start, s.end, Cause(s.state), s.state)
 	case 1:
 		t.Wait(s.start, s.end)
 	case 2:
@@ -82,7 +82,7 @@ func (t *Thread) take(s spot) {
 	case 3:
 		t.Collect(s.start, s.end)
 	case 4:
-		t.Range(s.start, s.end, s.state-Named)
+		t.Range(s.start, s.end, int32(s.state-named))
 	}
 }
 
@@ -103,13 +103,13 @@ func TestThread(t *testing.T) {
 			to := int64(end)
 			if i+1 < len(runs) {
 				to = runs[i+1].At
-				if runs[i+1].State == r.State {
-					t.Fatalf("seed %d: two runs of state %d in a row", seed, r.State)
+				if runs[i+1].Key == r.Key {
+					t.Fatalf("seed %d: two runs of state %d in a row", seed, r.Key)
 				}
 			}
 			for now := r.At; now < to; now++ {
-				if want := threadAt(spots, now); r.State != want {
-					t.Fatalf("seed %d: state %d at %d, want %d", seed, r.State, now, want)
+				if want := threadAt(spots, now); r.Key != want {
+					t.Fatalf("seed %d: state %d at %d, want %d", seed, r.Key, now, want)
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func TestThread(t *testing.T) {
 func TestForget(t *testing.T) {
 	h := NewThread(0)
 	for i := range int64(10_000) {
-		h.Call(10*i, 10*i+5, InLaunch, InLaunch)
+		h.Call(10*i, 10*i+5, Launch, Key(Launch))
 		if i%100 == 0 {
 			h.Forget(10*i - 55)
 			if n := h.Len(); n > 16 {
@@ -166,9 +166,9 @@ func BenchmarkThread(b *testing.B) {
 	var t int64
 	for b.Loop() {
 		h.Range(t, t+100, 1)
-		h.Call(t+10, t+15, InLaunch, InLaunch)
+		h.Call(t+10, t+15, Launch, Key(Launch))
 		h.Range(t+20, t+40, 2)
-		h.Call(t+25, t+30, InLaunch, InLaunch)
+		h.Call(t+25, t+30, Launch, Key(Launch))
 		t += 100
 		if t%100_000 == 0 {
 			h.Forget(t)

@@ -66,7 +66,7 @@ func whyAt(rows []eventtest.Row, thread, t int64) string {
 		switch {
 		case r.Kind == event.OS:
 			call = r // later ones start later, or end no later
-		case r.Kind == event.API && (cuda == nil || r.Start > cuda.Start || r.End < cuda.End || callStates[r.Class] <= callStates[cuda.Class]):
+		case r.Kind == event.API && (cuda == nil || r.Start > cuda.Start || r.End < cuda.End || callCauses[r.Class] <= callCauses[cuda.Class]):
 			cuda = r
 		}
 		profiler = profiler || r.Class == event.ByProfiler
@@ -98,6 +98,30 @@ func whyAt(rows []eventtest.Row, thread, t int64) string {
 		return " in:" + call.Class.String()
 	}
 	return " unknown"
+}
+
+// followed returns the rows without the runs of which nothing is known: of a thread's runs before
+// its first other row, all but the last, and all runs of a thread with no other row.
+func followed(rows []eventtest.Row) []eventtest.Row {
+	before := map[int64]int{} // by thread: its last run before its first other row, -1 for none
+	last := map[int64]int{}
+	for i, r := range rows {
+		if _, ok := before[r.Thread]; ok || r.Kind.IsGPU() {
+			continue
+		}
+		if r.Kind == event.Run {
+			last[r.Thread] = i + 1
+		} else {
+			before[r.Thread] = last[r.Thread] - 1
+		}
+	}
+	var known []eventtest.Row
+	for i, r := range rows {
+		if k, ok := before[r.Thread]; r.Kind != event.Run || ok && i >= k {
+			known = append(known, r)
+		}
+	}
+	return known
 }
 
 // evidence is the stacks that run found: how long those of calls, how many samples.
@@ -200,7 +224,8 @@ func TestWhyAgainstReference(t *testing.T) {
 			cuts = append(cuts, cuts[len(cuts)-1]+1+rng.Int64N(90))
 		}
 		end := cuts[len(cuts)-1] + 1 + rng.Int64N(200)
-		want, stacks := reference(rows, cuts, nil, end), evidenceOf(rows, cuts, end)
+		known := followed(rows)
+		want, stacks := reference(known, cuts, nil, end), evidenceOf(known, cuts, end)
 		for key, n := range stacks {
 			seen[key[strings.LastIndexByte(key, ' ')+1:]] += n
 		}

@@ -83,7 +83,7 @@ func (w *whys) observe(th *whyTime, r *row) {
 // advance follows the state of a thread up to t.
 func (w *whys) advance(th *whyTime, t int64) {
 	for th.at < t {
-		until, cuda := t, idle.NoCall
+		until, in := t, idle.Untraced
 		if th.at < th.gil {
 			until = min(until, th.gil)
 		}
@@ -91,12 +91,12 @@ func (w *whys) advance(th *whyTime, t int64) {
 			th.cuda, th.ends = th.cuda[:n-1], th.ends[:n-1]
 		}
 		if n := len(th.ends); n > 0 {
-			until, cuda = min(until, th.ends[n-1]), idle.AnyCall
+			until, in = min(until, th.ends[n-1]), idle.API
 			if th.cuda[n-1] == event.APISync {
-				cuda = idle.SyncCall
+				in = idle.Sync
 			}
 		}
-		why, until := th.state.At(th.at, until, cuda)
+		why, until := th.state.At(th.at, until, in)
 		gone := slices.Clone(th.gone[len(th.gone)-1])
 		for k, f := range w.of(why) {
 			switch c := &w.changes[k]; {

@@ -209,7 +209,7 @@ func (r *rank) addGPU(b *event.Batch, i int) {
 		return
 	}
 	at := d.GapStart
-	for part := range r.idle.LastGap() {
+	for _, part := range r.idle.LastGap() {
 		if d.GapStart >= r.from {
 			d.log.Idle(collective.Key(part.Key), part.Ns)
 		}
