@@ -95,7 +95,7 @@ func Fold(name string) string {
 func AppendFolded(buf, name []byte) []byte {
 	inRun := false
 	for _, c := range name {
-		digit := isDigit(c)
+		digit := '0' <= c && c <= '9'
 		switch {
 		case !digit:
 			buf = append(buf, c)
