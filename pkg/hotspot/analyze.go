@@ -41,7 +41,7 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	for _, f := range g.fns {
 		r.Functions = append(r.Functions, Function{Function: f.Name, File: f.File, Line: f.Line, TotalUs: float64(f.Ns) / 1e3, Hits: f.entries(), Share: r.share(int64(f.credit * float64(f.Ns))), Root: f.root, PerProfileUs: f.per})
 	}
-	r.addHotspots(g, st, o)
+	r.addHotspots(g, st)
 	r.drill(g, st)
 	without := 0
 	for _, f := range fns {
@@ -164,8 +164,8 @@ func (r *Report) share(ns int64) float64 {
 }
 
 // addHotspots makes the hotspots of all functions, sorted by own time, longest first.
-// They are cut to Options.Top after sorting, so that only the smallest are dropped.
-func (r *Report) addHotspots(g *graph, st *steps, o Options) {
+// Those below the least share are dropped, or if all are, those after the first [thin].
+func (r *Report) addHotspots(g *graph, st *steps) {
 	for _, f := range g.fns {
 		switch {
 		case f.Ns == 0:
@@ -178,8 +178,6 @@ func (r *Report) addHotspots(g *graph, st *steps, o Options) {
 	slices.SortStableFunc(r.Hotspots, func(a, b Hotspot) int { return cmp.Compare(b.TimeUs, a.TimeUs) })
 	most := slices.IndexFunc(r.Hotspots, func(h Hotspot) bool { return h.Share < leastShare })
 	switch {
-	case o.Top > 0:
-		most = o.Top
 	case most == 0: // time is spread thin
 		most = thin
 	case most < 0:

@@ -8,7 +8,6 @@ import (
 
 // Options are settings that the profile does not contain.
 type Options struct {
-	Top    int   // most hotspots to return, 0 for all with 0.001 of the time, or 100 if none has that
 	Steps  int64 // forward steps profiled, 0: derived from hits
 	Layers int   // layers of the model, 0 if unknown
 	Sum    bool  // profiles are parts of a run and add up; otherwise they are its ranks

@@ -12,7 +12,7 @@ import (
 
 // figure draws the metrics of a scope against their limits, with their intervals.
 func (s *Scope) figure() (title, alt string, plot figure.Plot, table *report.Table) {
-	p := &figure.Intervals{Unit: figure.Ratio}
+	p := &figure.Intervals{}
 	title = "Metrics against their limits, without intervals"
 	for m, name := range metric.Names[:nccl+1] {
 		row := figure.Interval{Label: name, Value: s.value[m], Color: figure.Busy, Text: percentOr(s.value[m], "not applicable")}

@@ -21,7 +21,7 @@ func plots(name string, x float64) map[string]Plot {
 	return map[string]Plot{
 		"intervals": &Intervals{Rows: []Interval{
 			{Label: name, Value: &x, Low: &low, High: &high, Limit: &x, Text: name, More: name},
-			{Label: "no value"}, {Label: "unknown", Value: &x, Low: &unknown, High: &unknown, Below: true}}, Zero: true},
+			{Label: "no value"}, {Label: "unknown", Value: &x, Low: &unknown, High: &unknown, Below: true}}},
 		"bars":  &Bars{Series: series, Named: true, Rows: []Bar{{Label: name, Parts: []float64{x, 2 * x}, Text: name}, {Label: "less", From: 3 * x, Parts: []float64{-x, 0}}}},
 		"steps": &Steps{X: name, Labels: []string{name, "2", "3"}, Series: series, Parts: [][]float64{{x, 0, x}, {x, x, 2 * x}}, Low: []float64{x, x, x}, Median: []float64{x, 2 * x, x}, High: []float64{x, 9 * x, x}},
 		"lines": &Lines{First: name, End: "end", Series: series, Values: [][]float64{{x, 2 * x, x}, {x, x, 2 * x}}},

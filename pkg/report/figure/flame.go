@@ -8,8 +8,7 @@ import (
 
 // Flame shows the parts of a whole, and their parts in turn, from the top down.
 type Flame struct {
-	Unit Unit // of all values
-	Root Node // the whole
+	Root Node // the whole, in us
 }
 
 // Node is a part with its own parts.
@@ -75,7 +74,7 @@ func (p *Flame) node(c *canvas, n *Node, path []string, x float64, depth int, le
 	*left--
 	path = append(path, short(n.Name, 80))
 	c.Open("svg", "class", "node", "x", Share(x), "y", Num(nodeRoom*float64(depth)), "width", Share(width), "height", Num(nodeRoom-1))
-	c.Leaf("title", strings.Join(path[max(0, len(path)-3):], " > ")+": "+p.Unit.Show(n.Value)+", "+Ratio.Show(width))
+	c.Leaf("title", strings.Join(path[max(0, len(path)-3):], " > ")+": "+Micros.Show(n.Value)+", "+Ratio.Show(width))
 	c.Empty("rect", "class", n.Color.class()+" pale", "width", "100%", "height", "100%")
 	if width >= namedFrom {
 		c.Leaf("text", short(n.Name, 80), "x", "4", "y", "15")

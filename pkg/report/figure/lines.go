@@ -9,7 +9,6 @@ import (
 // Lines shows several series of values over the same bins. Its axis fits the values and
 // need not begin at 0.
 type Lines struct {
-	Unit       Unit        // of all values
 	First, End string      // labels of the first and the last bin
 	Series     []Series    // one per line
 	Values     [][]float64 // by series, one value per bin
@@ -44,7 +43,7 @@ func (p *Lines) ends() (low, high float64) {
 
 func (p *Lines) draw(c *canvas) {
 	low, high := p.ends()
-	a := newAxis(p.Unit, p.Low(), high+(high-low)*0.04, 4)
+	a := newAxis(Micros, p.Low(), high+(high-low)*0.04, 4)
 	y := func(v float64) float64 { return linesHeight * (1 - a.at(v)) }
 	bins := len(p.Values[0])
 	c.stretched(bins, linesHeight)
@@ -57,7 +56,7 @@ func (p *Lines) draw(c *canvas) {
 		var b strings.Builder
 		fmt.Fprintf(&b, "part %d of %d", i+1, bins)
 		for k, s := range p.Series {
-			b.WriteString("; " + short(s.Name, maxLabel) + " " + p.Unit.Show(p.Values[k][i]))
+			b.WriteString("; " + short(s.Name, maxLabel) + " " + Micros.Show(p.Values[k][i]))
 		}
 		c.rect("hit", float64(i)/float64(bins), 0, 1/float64(bins), linesHeight, b.String())
 	}

@@ -14,20 +14,18 @@ const (
 	axisRoom  = 22
 )
 
-// Intervals shows values with their uncertainty, relative to limits or to 0.
+// Intervals shows ratios with their uncertainty, relative to limits. The axis is from 0
+// to 1.
 type Intervals struct {
-	Unit Unit       // of all values
 	Rows []Interval // from the top down
-	// Zero draws a line at 0, which the plot then always includes.
-	Zero bool
 }
 
 // Interval is a row of Intervals.
 type Interval struct {
 	Label string   // hostile if it comes from a trace
 	Value *float64 // nil if unknown; nothing is drawn then
-	// Low and High are the 95 % interval of the value, nil if unknown. An infinite end
-	// extends to the edge of the plot.
+	// Low and High are the 95 % interval of the value, nil if unknown. An end outside of
+	// the axis extends to the edge of the plot.
 	Low, High *float64
 	Limit     *float64 // nil if there is none
 	Below     bool     // values below the limit are over it
@@ -40,43 +38,11 @@ func (p *Intervals) class() string    { return "rows" }
 func (p *Intervals) legend() []Series { return nil }
 func (p *Intervals) height() float64  { return rowHeight*float64(len(p.Rows)) + axisRoom }
 
-// axis covers all values, and intervals up to three times the range of the values:
-// wider ones only show that they are wide. If all values are 0, it covers the
-// intervals.
-func (p *Intervals) axis() axis {
-	if p.Unit == Ratio && !p.Zero {
-		return newAxis(Ratio, 0, 1, 5)
-	}
-	low, high := 0.0, 0.0
-	for i := range p.Rows {
-		if v := p.Rows[i].Value; v != nil {
-			low, high = min(low, *v), max(high, *v)
-		}
-	}
-	reach := 3 * max(high, -low)
-	for i := range p.Rows {
-		if r := &p.Rows[i]; low == high && r.known() && !math.IsInf(*r.High-*r.Low, 0) {
-			reach = max(reach, -*r.Low, *r.High)
-		}
-	}
-	for i := range p.Rows {
-		if r := &p.Rows[i]; r.known() {
-			low, high = min(low, max(*r.Low, -reach)), max(high, min(*r.High, reach))
-		}
-	}
-	margin := (high - low) * 0.04
-	return newAxis(p.Unit, low-margin, high+margin, 8)
-}
-
 func (p *Intervals) draw(c *canvas) {
-	a := p.axis()
-	bottom := rowHeight * float64(len(p.Rows))
-	a.below(c, bottom)
-	if p.Zero {
-		c.line("zero", a.at(0), 0, a.at(0), bottom)
-	}
+	a := newAxis(Ratio, 0, 1, 5)
+	a.below(c, rowHeight*float64(len(p.Rows)))
 	for i := range p.Rows {
-		p.Rows[i].draw(c, &a, rowHeight*float64(i), p.Zero)
+		p.Rows[i].draw(c, &a, rowHeight*float64(i))
 	}
 }
 
@@ -85,7 +51,7 @@ func (r *Interval) known() bool {
 	return r.Value != nil && r.Low != nil && r.High != nil && !math.IsNaN(*r.Low) && !math.IsNaN(*r.High)
 }
 
-func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
+func (r *Interval) draw(c *canvas, a *axis, y float64) {
 	c.label(y, r.Label, r.Text, r.More)
 	top := y + rowTop
 	if r.Limit != nil {
@@ -98,9 +64,7 @@ func (r *Interval) draw(c *canvas, a *axis, y float64, zero bool) {
 	}
 	if r.Value != nil {
 		at, class := a.at(*r.Value), r.Color.class()
-		if !zero {
-			c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
-		}
+		c.rect(class+" faint", 0, top+rowBar/2-3, at, 6, "")
 		if r.known() {
 			low, high := a.at(*r.Low), a.at(*r.High)
 			c.line(class+" whisker", low, top+rowBar/2, high, top+rowBar/2)
@@ -128,8 +92,7 @@ func (c *canvas) label(y float64, name, text, more string) {
 
 // Bars shows what several things consist of, one below the other.
 type Bars struct {
-	Unit   Unit     // of all values
-	Series []Series // of the parts
+	Series []Series // of the parts, in us
 	Rows   []Bar    // from the top down
 	Named  bool     // the legend names the colours of the series
 	Low    float64  // start of the axis; nothing below it is drawn
@@ -188,7 +151,7 @@ func (p *Bars) legend() []Series {
 
 func (p *Bars) draw(c *canvas) {
 	low, high := p.ends()
-	a := newAxis(p.Unit, max(low, p.Low), high, 8)
+	a := newAxis(Micros, max(low, p.Low), high, 8)
 	a.below(c, rowHeight*float64(len(p.Rows)))
 	for i, r := range p.Rows {
 		y := rowHeight * float64(i)
@@ -197,7 +160,7 @@ func (p *Bars) draw(c *canvas) {
 		for k, part := range r.Parts {
 			if part != 0 {
 				x, end := a.at(min(at, at+part)), a.at(max(at, at+part))
-				c.rect(p.Series[k].Color.class(), x, y+rowTop, max(end-x, 0.001), rowBar, p.Series[k].Name+": "+p.Unit.Show(part))
+				c.rect(p.Series[k].Color.class(), x, y+rowTop, max(end-x, 0.001), rowBar, p.Series[k].Name+": "+Micros.Show(part))
 			}
 			at += part
 		}

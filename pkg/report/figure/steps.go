@@ -11,7 +11,6 @@ import (
 // Steps shows a value over the steps of a run: a stack of parts, and around their sum
 // the range of single steps. Slices of numbers have one value per bin.
 type Steps struct {
-	Unit   Unit        // of all values
 	X      string      // what a bin is, such as "step"
 	Labels []string    // of the bins
 	Series []Series    // of the parts, lowest first
@@ -52,7 +51,7 @@ func (p *Steps) top() (top float64) {
 }
 
 func (p *Steps) draw(c *canvas) {
-	a := newAxis(p.Unit, 0, p.top()*1.04, 4)
+	a := newAxis(Micros, 0, p.top()*1.04, 4)
 	y := func(v float64) float64 { return stepsHeight * (1 - a.at(v)) }
 	c.stretched(len(p.Labels), stepsHeight)
 	sums := make([]float64, len(p.Labels))
@@ -85,7 +84,7 @@ func (p *Steps) hits(c *canvas) {
 		var b strings.Builder
 		b.WriteString(p.X + " " + label)
 		if p.High != nil {
-			b.WriteString(": " + p.Unit.Show(p.Median[i]) + " (" + p.Unit.Show(p.Low[i]) + " to " + p.Unit.Show(p.High[i]) + ")")
+			b.WriteString(": " + Micros.Show(p.Median[i]) + " (" + Micros.Show(p.Low[i]) + " to " + Micros.Show(p.High[i]) + ")")
 		}
 		largest := make([]int, len(p.Series))
 		for k := range largest {
@@ -93,7 +92,7 @@ func (p *Steps) hits(c *canvas) {
 		}
 		slices.SortStableFunc(largest, func(k, l int) int { return cmp.Compare(p.Parts[l][i], p.Parts[k][i]) })
 		for _, k := range largest[:min(maxPointed, len(largest))] {
-			b.WriteString("; " + short(p.Series[k].Name, maxLabel) + " " + p.Unit.Show(p.Parts[k][i]))
+			b.WriteString("; " + short(p.Series[k].Name, maxLabel) + " " + Micros.Show(p.Parts[k][i]))
 		}
 		c.rect("hit", float64(i)/n, 0, 1/n, stepsHeight, b.String())
 	}
