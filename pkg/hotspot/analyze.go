@@ -45,8 +45,15 @@ func Analyze(profiles []*lineprof.Profile, o Options) *Report {
 	r.drill(g, st)
 	without := 0
 	for _, f := range fns {
-		if f.body != nil && !slices.ContainsFunc(f.body.stmts, func(s stmt) bool { return len(s.Tokens) > 0 }) {
+		if f.body == nil {
+			continue
+		}
+		empty := func(s stmt) bool { return len(s.Tokens) == 0 } // a line with hits, but no code
+		switch k := slices.IndexFunc(f.body.stmts, empty); {
+		case !slices.ContainsFunc(f.body.stmts, func(s stmt) bool { return !empty(s) }):
 			without++
+		case k >= 0:
+			r.warn("%s has hits on line %d, where its source has no code: another version ran, so lines and kinds of waste are wrong. Give the source that ran (--source), or profile again and change nothing until the profile is printed", f.Name, f.body.number(k))
 		}
 	}
 	if without > 0 {

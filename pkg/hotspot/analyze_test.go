@@ -718,3 +718,19 @@ func TestOddPaths(t *testing.T) {
 		t.Error("constants are none")
 	}
 }
+
+// TestOtherSource: a profile that was printed after its source changed has hits on lines
+// without code.
+func TestOtherSource(t *testing.T) {
+	lines := []line{{0, 0, "def step(x):"}, {9, 5, "    y = x.item()"}, {0, 0, ""}, {0, 0, "    # the rest"}, {9, 5, "    return f(y)"}}
+	for _, shift := range []int{0, 1} { // a line was added above
+		moved := slices.Clone(lines)
+		for i := range moved {
+			moved[i].source = lines[max(0, i-shift)].source
+		}
+		r := Analyze([]*lineprof.Profile{profile(fn("step", "prog.py", 30, moved...))}, Options{})
+		if got := strings.Join(r.Warnings, "; "); strings.Contains(got, "step has hits on line 34, where its source has no code") != (shift > 0) {
+			t.Errorf("%d lines added: warnings %q", shift, got)
+		}
+	}
+}
