@@ -25,6 +25,8 @@ type Outliers struct {
 	// Unknown says why nothing can be told, "" if it can.
 	Unknown string    `json:"cannot_tell,omitempty"`
 	Found   []Outlier `json:"outliers"` // the most certain first
+	// Largest is the one whose step differs most, if none is certain and it counts; else nil.
+	Largest *Outlier `json:"largest,omitempty"`
 	// Alpha is the expected share of false ones among Found.
 	Alpha float64 `json:"alpha"`
 }
@@ -139,15 +141,19 @@ func (o *Outliers) find(units []*unit) {
 				one.Q = v
 			}
 		}
-		if !(one.Q <= outlierAlpha) {
-			continue
-		}
 		for k := range parts {
 			if d := series[k+1][i] - medians[k+1]; math.Abs(d) > math.Abs(one.CauseUs) && (d > 0) == (one.DeltaUs > 0 || math.Abs(one.DeltaUs) < DefaultLeast*medians[0]) {
 				one.Cause, one.CauseUs = parts[k].name, d
 			}
 		}
-		o.Found = append(o.Found, one)
+		if one.Q <= outlierAlpha {
+			o.Found = append(o.Found, one)
+		} else if d := math.Abs(one.DeltaUs); d >= DefaultLeast*medians[0] && (o.Largest == nil || d > math.Abs(o.Largest.DeltaUs)) {
+			o.Largest = &one
+		}
+	}
+	if len(o.Found) > 0 {
+		o.Largest = nil
 	}
 	slices.SortStableFunc(o.Found, func(a, b Outlier) int {
 		return cmp.Or(cmp.Compare(a.Q, b.Q), cmp.Compare(math.Abs(b.DeltaUs), math.Abs(a.DeltaUs)), strings.Compare(a.Name, b.Name))
@@ -252,6 +258,9 @@ func (o *Outliers) title() report.Text {
 	switch {
 	case o.Unknown != "":
 		return report.Textf("Cannot tell which differ: %s", o.Unknown)
+	case o.Largest != nil:
+		return report.Textf("None of %s differs for certain; the largest difference is that of %s, %s per step (%+.1f %%)",
+			report.Counted(o.Units, o.By), report.Name(o.Largest.Name), signed(o.Largest.DeltaUs), 100*o.Largest.DeltaUs/o.StepUs)
 	case len(o.Found) == 0:
 		return report.Textf("None of %s differs from the others", report.Counted(o.Units, o.By))
 	}

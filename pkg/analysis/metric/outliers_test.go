@@ -89,3 +89,24 @@ func TestOutliersOfGroups(t *testing.T) {
 		t.Errorf("of three runs: %+v, %v", few, err)
 	}
 }
+
+// Among few runs chance explains much: one that may differ is named, with its difference.
+func TestOutliersOfFew(t *testing.T) {
+	for _, noise := range []float64{1, 40} { // us
+		o, err := FindOutliers(archived(3, 8, func(k int, v map[string]float64) {
+			v[StepP50] = 3000 + noise*float64(k%3)
+			if k == 5 {
+				v[StepP50] *= 0.94
+			}
+		}), "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if named := append(o.Found, Outlier{}); noise == 1 && (named[0].Name != "run5" || o.Largest != nil) {
+			t.Errorf("little noise: %+v, largest %+v", o, o.Largest)
+		}
+		if noise == 40 && (len(o.Found) > 0 || o.Largest == nil || o.Largest.Name != "run5" || o.Largest.DeltaUs > -100) {
+			t.Errorf("much noise: %+v, largest %+v", o, o.Largest)
+		}
+	}
+}
