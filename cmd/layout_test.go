@@ -22,7 +22,7 @@ var doors = map[string][]string{
 	"github.com/urfave/cli/":           {"pkg/cli"},
 	"golang.org/x/term":                {"pkg/cli"},
 	"github.com/mattn/go-runewidth":    {"pkg/report"},
-	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round", "pkg/analysis/findings"},
+	"github.com/BurntSushi/toml":       {"pkg/hotspot", "pkg/hotspot/round", "pkg/analysis/findings", "pkg/names/cudaname"},
 	"github.com/ianlancetaylor/":       {"pkg/names/cudaname"},
 	"gonum.org/":                       {"pkg/stat"},
 	"github.com/modelcontextprotocol/": {"cmd/mcp"},

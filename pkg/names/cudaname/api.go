@@ -76,7 +76,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // table.
 func ClassAPI(canonical string) string {
 	switch {
-	case isLaunch(canonical):
+	case listed("launch", canonical):
 		return Launch
 	case canonical == "cudaGraphLaunch", canonical == "cuGraphLaunch", canonical == "hipGraphLaunch":
 		return GraphLaunch
@@ -89,7 +89,7 @@ func ClassAPI(canonical string) string {
 		return Sync
 	case strings.HasPrefix(call, "Memcpy"), strings.HasPrefix(call, "Memset"):
 		return MemOp
-	case isAlloc(call):
+	case listed("alloc", call):
 		return Alloc
 	}
 	return Other
@@ -105,52 +105,8 @@ func cutAPI(canonical string) (call string, ok bool) {
 	return canonical, false
 }
 
-// isLaunch reports whether a call of that canonical name launches kernels. They are
-// listed individually: cudaLaunchHostFunc, with the same prefix, launches none.
-func isLaunch(name string) bool {
-	switch name {
-	case "hipLaunchKernel", "hipLaunchKernelExC", "hipDrvLaunchKernelEx", "hipLaunchByPtr",
-		"hipExtLaunchKernel", "hipModuleLaunchKernel", "hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel",
-		"hipLaunchCooperativeKernel", "hipLaunchCooperativeKernelMultiDevice", "hipExtLaunchMultiKernelMultiDevice",
-		"hipModuleLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernelMultiDevice":
-		return true
-	case "urEnqueueKernelLaunch", "urEnqueueKernelLaunchCustomExp", "zeCommandListAppendLaunchKernel": // of Intel XPUs
-		return true
-	case "cudaLaunch", "cudaLaunchKernel", "cudaLaunchKernelExC",
-		"cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernelMultiDevice",
-		"cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync",
-		"cuLaunchKernel", "cuLaunchKernelEx",
-		"cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice":
-		return true
-	}
-	return false
-}
-
-// allocFamilies are prefixes of calls, without cuda or cu, that are alloc whatever
-// follows: cudaMallocAsync, cuModuleLoadDataEx.
-var allocFamilies = []string{
-	"Malloc", "MemAlloc", "Free", "MemFree",
-	"EventCreate", "EventRecord", "StreamCreate",
-	"ModuleLoad", "LibraryLoad",
-}
-
-// isAlloc reports whether a call, without cuda, cu or hip, makes, maps or frees
-// something: memory, streams, events or code.
-func isAlloc(call string) bool {
-	switch call {
-	case "HostAlloc", "HostMalloc", "HostFree", "HostRegister", "HostUnregister",
-		"MemHostAlloc", "MemHostRegister", "MemHostUnregister",
-		"MemPoolTrimTo", "MemGetInfo",
-		// Virtual memory management.
-		"MemAddressReserve", "MemAddressFree", "MemCreate", "MemRelease",
-		"MemMap", "MemUnmap", "MemSetAccess",
-		"MemExportToShareableHandle", "MemImportFromShareableHandle",
-		"MulticastCreate", "MulticastAddDevice", "MulticastBindMem", "MulticastBindAddr", "MulticastUnbind",
-		// Objects and code.
-		"EventDestroy", "StreamDestroy",
-		"ModuleUnload", "ModuleGetFunction",
-		"LibraryUnload", "LibraryGetKernel", "GetFuncBySymbol":
-		return true
-	}
-	return slices.ContainsFunc(allocFamilies, func(family string) bool { return strings.HasPrefix(call, family) })
+// listed reports whether a call is on a list of names.toml, or begins like one on the list
+// of beginnings of that name.
+func listed(list, call string) bool {
+	return known().calls[list][call] || slices.ContainsFunc(known().begin[list], func(p string) bool { return strings.HasPrefix(call, p) })
 }

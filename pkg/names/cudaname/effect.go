@@ -30,28 +30,10 @@ func EffectOf(canonical string) Effect {
 		return LoadsCode
 	case call == "EventQuery", call == "StreamQuery":
 		return Polls
-	case makesObjects(call):
+	case listed("objects", call) && !listed("pool", call):
 		return MakesObjects
 	}
 	return 0
-}
-
-// objectCalls are the prefixes of calls, without cuda or cu, that make or destroy
-// objects.
-var objectCalls = []string{
-	"Malloc", "Free", "HostAlloc", "HostRegister", "HostUnregister", "MemAlloc", "MemFree", "MemHostAlloc",
-	"MemHostRegister", "MemHostUnregister", "MemCreate", "MemMap", "MemUnmap", "MemRelease", "MemSetAccess",
-	"MemAddress", "MemPoolTrim", "EventCreate", "StreamCreate", "StreamDestroy", "ModuleUnload", "LibraryUnload",
-}
-
-// makesObjects reports whether a call of class [Alloc] makes or destroys objects. Others
-// are cheap: recording an event, asking how much memory is free.
-func makesObjects(call string) bool {
-	switch call {
-	case "MallocAsync", "FreeAsync", "MemAllocAsync", "MemFreeAsync", "MallocFromPoolAsync", "MemAllocFromPoolAsync":
-		return false // from a pool: as cheap as a launch
-	}
-	return slices.ContainsFunc(objectCalls, func(p string) bool { return strings.HasPrefix(call, p) })
 }
 
 // overheads are CUPTI's kinds of overhead by number (overheadType of an export), with
