@@ -210,7 +210,7 @@ func (c *reader) candidates() (all []named) {
 	}
 	if settled < explains*f.host && c.heldByHost() {
 		add(c.API, "%s calls", "", func(r *Row) bool {
-			return r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != cudaname.Sync
+			return r.Significant && f.sign*r.delta() > 0 && cudaname.ClassAPI(r.Name) != event.APISync
 		})
 	}
 	if settled < explains*f.host && len(moved) > 0 {

@@ -23,7 +23,7 @@ func decoding(t *testing.T, seed uint64, own, wait int64) *compare.Run {
 		r := eventtest.New(kind, 0, from, to, name)
 		r.Thread = 1
 		if kind == event.NVTX {
-			r.Class = event.ClassCode(marker.ClassNVTX(name))
+			r.Class = marker.ClassNVTX(name)
 		}
 		rows = append(rows, r)
 		return &rows[len(rows)-1]

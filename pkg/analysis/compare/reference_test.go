@@ -212,7 +212,7 @@ func withRanges(rows []eventtest.Row, seed uint64) []eventtest.Row {
 		r := eventtest.New(event.NVTX, int32(rng.IntN(2)), 0, 0, names[rng.IntN(len(names))])
 		r.Start = rng.Int64N(last) / eventtest.Unit * eventtest.Unit
 		r.End = r.Start + rng.Int64N(12)*eventtest.Unit
-		r.Thread, r.Class = int64(1+rng.IntN(2)), event.ClassCode(marker.ClassNVTX(r.Name))
+		r.Thread, r.Class = int64(1+rng.IntN(2)), marker.ClassNVTX(r.Name)
 		rows = append(rows, r)
 	}
 	eventtest.Sort(rows)

@@ -41,7 +41,7 @@ func waiting(t *testing.T, seed uint64, s spent, host bool) *compare.Run {
 		r := eventtest.New(kind, 0, from, to, name)
 		r.Thread = thread
 		if kind == event.NVTX {
-			r.Class = event.ClassCode(marker.ClassNVTX(name))
+			r.Class = marker.ClassNVTX(name)
 		}
 		if host || kind != event.OS && kind != event.Run && kind != event.Backtrace {
 			rows = append(rows, r)

@@ -119,7 +119,7 @@ func (e *Entry) Advice() string {
 // are reduced to their class.
 func IsWhy(why string) string {
 	if name, ok := strings.CutPrefix(why, "os:"); ok {
-		why = "os:" + cudaname.ClassOS(name)
+		why = "os:" + cudaname.ClassOS(name).String()
 	}
 	return "why:" + why
 }

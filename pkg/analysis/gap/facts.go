@@ -161,7 +161,7 @@ func (f *gathering) words(v *view, k idle.Key, s *spot, why idle.Why, followers 
 			is = append(is, "limited")
 		}
 	}
-	if s.cause == idle.Launch && cudaname.ClassAPI(s.call) == cudaname.GraphLaunch {
+	if s.cause == idle.Launch && cudaname.ClassAPI(s.call) == event.GraphLaunch {
 		is = append(is, "graph_launch")
 	}
 	if s.cause == idle.GIL && v.idle.Free(k) {
@@ -311,7 +311,7 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 		does = "waits for Python's GIL"
 	default:
 		does = "is in " + call
-		if cudaname.ClassAPI(call) == cudaname.GraphLaunch {
+		if cudaname.ClassAPI(call) == event.GraphLaunch {
 			advised = "graph_launch"
 		}
 	}
@@ -378,7 +378,7 @@ var callKinds = []struct {
 	is, kind, remedy string
 	of               func(name string) bool
 }{
-	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == cudaname.Sync }},
+	{"waits", "waits for the GPU", "wait on an event, wait for less work, or wait later", func(n string) bool { return cudaname.ClassAPI(n) == event.APISync }},
 	{"polls", "polls whether the GPU is done", "wait for the event, on a thread of its own", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Polls != 0 }},
 	{"copies", "is a copy that blocks", "use pinned memory and asynchronous copies, or avoid the copy (.item(), .tolist())", func(n string) bool { return cudaname.EffectOf(n)&cudaname.Blocks != 0 }},
 	{"copies", mayBlock, "use pinned memory, or avoid the copy (.item(), .tolist())", func(n string) bool { return strings.Contains(n, "Memcpy") }},
@@ -399,7 +399,7 @@ func (f *gathering) ahead() {
 	}
 	waits := int64(0)
 	for p, t := range f.called {
-		if class := cudaname.ClassAPI(p.call); stat.MostOf(t.parts, t.count) && (class == cudaname.Sync || class == cudaname.MemOp) {
+		if class := cudaname.ClassAPI(p.call); stat.MostOf(t.parts, t.count) && (class == event.APISync || class == event.Memop) {
 			waits += t.ns
 		}
 	}

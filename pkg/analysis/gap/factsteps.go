@@ -194,7 +194,7 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 		}
 	}
 	for at, ns := range f.idleIn {
-		if cudaname.ClassAPI(at.call) == cudaname.Launch {
+		if cudaname.ClassAPI(at.call) == event.Launch {
 			idle[at.path] += ns
 		}
 	}

@@ -75,11 +75,11 @@ func (w Why) String() string {
 	case w >= Call:
 		return "os:"
 	case w >= In:
-		return "in:" + cudaname.OSClasses[w-In]
+		return "in:" + cudaname.OSClasses[w-In].String()
 	case w >= Preempted:
-		return "blocked:" + cudaname.OSClasses[w-Preempted]
+		return "blocked:" + cudaname.OSClasses[w-Preempted].String()
 	case w >= Blocked:
-		return "blocked:" + cudaname.OSClasses[w-Blocked]
+		return "blocked:" + cudaname.OSClasses[w-Blocked].String()
 	}
 	return whyNames[w]
 }

@@ -102,7 +102,7 @@ func parseRow(t *testing.T, line int, f []string) moved {
 	}
 	r.Correlation = int64(1000 + line)
 	if r.Kind == event.API {
-		r.Class = event.ClassCode(cudaname.ClassAPI(r.Name))
+		r.Class = cudaname.ClassAPI(r.Name)
 	}
 	m.start, m.end = r.Start, r.End
 	for i := 5; i < len(f); i++ {

@@ -157,10 +157,10 @@ func resolve(key nameKey) (string, event.Class) {
 	switch key.category {
 	case kernelCategory:
 		text = cudaname.Demangle(text)
-		return cudaname.ShortKernel(text), event.ClassCode(cudaname.ClassKernel("", text))
+		return cudaname.ShortKernel(text), cudaname.ClassKernel("", text)
 	case apiCategory:
 		name := cudaname.API(text)
-		return name, event.ClassCode(cudaname.ClassAPI(name))
+		return name, cudaname.ClassAPI(name)
 	case memcpyCategory:
 		return copyName(text), copyClass(text)
 	case memsetCategory:
@@ -168,9 +168,9 @@ func resolve(key nameKey) (string, event.Class) {
 	case syncCategory:
 		return strings.ToLower(text), -1
 	case overheadCategory:
-		return text, event.ClassCode(cudaname.ClassOverhead(text))
+		return text, cudaname.ClassOverhead(text)
 	case annotationCategory:
-		return text, event.ClassCode(marker.ClassNVTX(text))
+		return text, marker.ClassNVTX(text)
 	case pythonCategory:
 		text = marker.Homeless(pythonName(text))
 		return text, prepOrRange(text)
@@ -182,7 +182,7 @@ func resolve(key nameKey) (string, event.Class) {
 
 // prepOrRange returns the class of a range that is not an annotation.
 func prepOrRange(text string) event.Class {
-	if marker.ClassNVTX(text) == marker.Prep {
+	if marker.ClassNVTX(text) == event.Prep {
 		return event.Prep
 	}
 	return event.Range

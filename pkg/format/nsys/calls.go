@@ -80,7 +80,7 @@ func (n *namer) call(id int64) *callEntry {
 	}
 	n.found.apiNames[name] = true
 	api := cudaname.API(n.report.strings.str(name))
-	*entry = callEntry{nameEntry{name, int64(event.ClassCode(cudaname.ClassAPI(api)))}, profilerCalls[api]}
+	*entry = callEntry{nameEntry{name, int64(cudaname.ClassAPI(api))}, profilerCalls[api]}
 	return entry
 }
 
@@ -104,7 +104,7 @@ func (a *adder) addCUPTIOverheads(p *chunk, b *block, rows []int32) {
 	for k, i := range rows {
 		kind := orNone(types, i)
 		p.class[first+k] = none
-		if class := event.ClassCode(cudaname.ClassOverhead(cudaname.Overhead(kind))); class >= 0 {
+		if class := cudaname.ClassOverhead(cudaname.Overhead(kind)); class >= 0 {
 			p.class[first+k] = int64(class)
 		}
 		if known := cudaname.Overhead(kind); known != "" {

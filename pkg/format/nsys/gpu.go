@@ -55,7 +55,7 @@ func (n *namer) kernel(names triple) nameEntry {
 	}
 	class, ok := n.kernelClass[key]
 	if !ok {
-		class = int64(event.ClassCode(cudaname.ClassKernel(t.str(key[0]), t.str(key[1]))))
+		class = int64(cudaname.ClassKernel(t.str(key[0]), t.str(key[1])))
 		n.kernelClass[key] = class
 		for _, name := range key {
 			n.found.work.trains = n.found.work.trains || cudaname.Trains(t.str(name))

@@ -47,7 +47,7 @@ func (a *adder) addOSCalls(p *chunk, b *block, rows []int32) {
 func (n *namer) osCall(id int64) nameEntry {
 	name := n.report.strings.find(id)
 	if text := n.report.strings.str(name); name != noString && isCallName(text) {
-		return nameEntry{name, int64(event.ClassCode(cudaname.ClassOS(text)))}
+		return nameEntry{name, int64(cudaname.ClassOS(text))}
 	}
 	return nameEntry{noString, int64(event.Other)}
 }

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/hostbound/hostbound/pkg/names/marker"
-	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // The event types of NVTX rows.
@@ -100,7 +99,7 @@ func (n *namer) rangeName(b *block, i int32) nameEntry {
 	}
 	if n.rangeClass[name] == unclassed {
 		shared := n.report.strings.str(name)
-		n.rangeClass[name] = int64(event.ClassCode(marker.ClassNVTX(shared)))
+		n.rangeClass[name] = int64(marker.ClassNVTX(shared))
 		n.found.work.look(shared)
 		if marker.Homeless(shared) != shared {
 			n.rangeClass[name] = ownText
@@ -151,7 +150,7 @@ const maxRepeated = 1 << 10
 // keep stores a text and returns its name and class.
 func (n *namer) keep(text []byte) nameEntry {
 	if text = text[:min(len(text), maxText)]; len(text) == 0 {
-		return nameEntry{noString, int64(event.ClassCode(marker.ClassNVTX("")))}
+		return nameEntry{noString, int64(marker.ClassNVTX(""))}
 	}
 	entry, known := n.ranges.at(triple{a: int64(maphash.Bytes(n.seed, text))})
 	if known && entry.text == string(text) {
@@ -167,6 +166,6 @@ func (n *namer) keep(text []byte) nameEntry {
 	if err != nil && n.err == nil {
 		n.err = n.report.explain(err)
 	}
-	entry.nameEntry = nameEntry{literal(at, len(text)), int64(event.ClassCode(marker.ClassNVTX(string(text))))}
+	entry.nameEntry = nameEntry{literal(at, len(text)), int64(marker.ClassNVTX(string(text)))}
 	return entry.nameEntry
 }

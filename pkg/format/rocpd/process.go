@@ -146,9 +146,9 @@ func (n *names) number(kind event.Kind, text string) (int32, error) {
 	switch {
 	case kind == event.API:
 		text = cudaname.API(text)
-		class = event.ClassCode(cudaname.ClassAPI(text))
+		class = cudaname.ClassAPI(text)
 	case kind == event.NVTX:
-		class = event.ClassCode(marker.ClassNVTX(text))
+		class = marker.ClassNVTX(text)
 		n.trains, n.diffuses = n.trains || marker.Trains(text), n.diffuses || marker.Diffuses(text)
 		n.almost = n.almost || marker.Almost(text)
 	case kind == event.Memcpy:
@@ -159,7 +159,7 @@ func (n *names) number(kind event.Kind, text string) (int32, error) {
 		kind, text = event.Memset, "memset"
 	default:
 		demangled := cudaname.Demangle(strings.TrimSuffix(strings.TrimSuffix(text, " [clone .kd]"), ".kd"))
-		text, class = cudaname.ShortKernel(demangled), event.ClassCode(cudaname.ClassKernel("", demangled))
+		text, class = cudaname.ShortKernel(demangled), cudaname.ClassKernel("", demangled)
 		n.trains = n.trains || cudaname.Trains(demangled)
 		n.sizes[k] = cudaname.GroupSize(demangled)
 	}

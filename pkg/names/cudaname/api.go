@@ -3,6 +3,8 @@ package cudaname
 import (
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // API returns the canonical form of a recorded CUDA API name. It has no suffix of the
@@ -71,28 +73,27 @@ func cutStreamMark(name string) (string, bool) {
 // isDigit reports whether c is an ASCII digit.
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ClassAPI returns the class of an API call, by its canonical name: one of [Launch],
-// [GraphLaunch], [Sync], [MemOp], [Alloc] and [Other]. The package comment has the
-// table.
-func ClassAPI(canonical string) string {
+// ClassAPI returns the class of an API call, by its canonical name: launch, graph_launch,
+// sync, memop, alloc or other. The package comment has the table.
+func ClassAPI(canonical string) event.Class {
 	switch {
 	case listed("launch", canonical):
-		return Launch
+		return event.Launch
 	case canonical == "cudaGraphLaunch", canonical == "cuGraphLaunch", canonical == "hipGraphLaunch":
-		return GraphLaunch
+		return event.GraphLaunch
 	}
 	call, ok := cutAPI(canonical)
 	switch {
 	case !ok:
-		return Other
+		return event.Other
 	case strings.HasSuffix(call, "Synchronize"):
-		return Sync
+		return event.APISync
 	case strings.HasPrefix(call, "Memcpy"), strings.HasPrefix(call, "Memset"):
-		return MemOp
+		return event.Memop
 	case listed("alloc", call):
-		return Alloc
+		return event.Alloc
 	}
-	return Other
+	return event.Other
 }
 
 // cutAPI removes the prefix of the API (cuda, cu, hip) from the name of a call.

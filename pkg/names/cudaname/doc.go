@@ -4,7 +4,7 @@
 // system's libraries (osname.go), and functions and modules in stacks (stack.go).
 //
 // All functions are pure and total: any string has a class, and a name nobody
-// has heard of is [Other]. They are meant to be called once a distinct name, not
+// has heard of is [event.Other]. They are meant to be called once a distinct name, not
 // once a row.
 //
 // # API calls
@@ -73,32 +73,3 @@
 // whatever it lists, so it is no collective, GEMM, attention or copy; it can be
 // norm, rope, activation, quant or sampling.
 package cudaname
-
-// The class of an API call.
-const (
-	Launch      = "launch"       // of kernels
-	GraphLaunch = "graph_launch" // of whole graphs
-	Sync        = "sync"         // blocks the calling thread until the GPU is done
-	MemOp       = "memop"        // copy or memset, blocking or not
-	Alloc       = "alloc"        // memory, streams, events and modules made and freed
-)
-
-// The class of a kernel.
-const (
-	AllReduce   = "allreduce"   // fused with other work, or not
-	Comm        = "comm"        // every other collective
-	Attention   = "attention"   // and what writes the KV cache
-	GEMM        = "gemm"        // matrix products, convolutions as such included
-	MoE         = "moe"         // experts: routing, permutation, grouped products
-	Norm        = "norm"        // RMS, layer, group and batch norm
-	RoPE        = "rope"        // rotary embeddings
-	Activation  = "activation"  // SiLU, GELU and the like
-	Quant       = "quant"       // quantisation and back
-	Sampling    = "sampling"    // from logits to tokens
-	Elementwise = "elementwise" // pointwise work, and fills
-	Reduce      = "reduce"      // reductions of no other class
-	Copy        = "copy"        // cat, gather, scatter, transpose, embedding
-)
-
-// Other is the class of a call or kernel that fits no other class.
-const Other = "other"

@@ -3,6 +3,8 @@ package cudaname
 import (
 	"slices"
 	"strings"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // Effect is what a call does, as bits, as far as it matters to whoever waits for it.
@@ -54,19 +56,19 @@ var overheads = [...]string{
 const QueueFull = "Command Buffer Full"
 
 // ClassOverhead returns the class of a CUPTI overhead by the name that nsys or PyTorch's
-// profiler gives it, "" if it is undefined, unknown or new.
-func ClassOverhead(name string) string {
+// profiler gives it, -1 if it is undefined, unknown or new.
+func ClassOverhead(name string) event.Class {
 	switch slices.Index(overheads[:], name) {
 	case 2, 6, 7:
-		return "load"
+		return event.Load
 	case 8:
-		return "queue_full"
+		return event.QueueFull
 	}
 	switch strings.TrimPrefix(name, "CUPTI ") {
 	case "Buffer Flush", "Instrumentation", "Resource":
-		return "profiler"
+		return event.ByProfiler
 	}
-	return ""
+	return -1
 }
 
 // Overhead returns the name of a kind of CUPTI overhead, "" if it is undefined, unknown

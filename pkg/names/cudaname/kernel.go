@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // pattern matches a name that contains one of some alternatives, and none of others.
@@ -30,7 +32,7 @@ func (p *pattern) match(s string) bool {
 
 // class is a class of kernels other than collectives.
 type class struct {
-	name string
+	event.Class
 	pattern
 }
 
@@ -66,7 +68,7 @@ var known = sync.OnceValue(func() (k struct {
 		k.kernels[a.Name] = new(compiled(a))
 	}
 	for _, a := range file.Class {
-		k.classes = append(k.classes, class{a.Name, compiled(a)})
+		k.classes = append(k.classes, class{event.ClassCode(a.Name), compiled(a)})
 	}
 	for list, words := range file.Calls {
 		k.calls[list] = map[string]bool{}
@@ -90,7 +92,7 @@ const maxClassed = 16 << 10
 // ClassKernel returns the class of a kernel by its short and its demangled name, either
 // of which may be empty. It uses the first 16 KiB of each. The package comment has the
 // table of classes, and says how names are matched.
-func ClassKernel(short, demangled string) string {
+func ClassKernel(short, demangled string) event.Class {
 	sym := newSymbol(short, demangled)
 	for _, s := range []*string{&sym.base, &sym.scope, &sym.head} {
 		*s = (*s)[:min(len(*s), maxClassed)]
@@ -99,47 +101,47 @@ func ClassKernel(short, demangled string) string {
 		return classByRules(sym.base) // its namespaces are those of collectives
 	}
 	mayReduce := !kernelIs("not_allreduce", sym.base)
-	if class := classCollective(sym.base, mayReduce); class != Other {
+	if class := classCollective(sym.base, mayReduce); class != event.Other {
 		return class
 	}
 	switch {
 	case kernelIs("deep_ep", sym.scope): // its kernels are named dispatch and combine
-		return Comm
+		return event.Comm
 	case kernelIs("moe_namespace", sym.scope):
-		return MoE
+		return event.MoE
 	}
-	if class := classByRules(sym.base); class != Other {
+	if class := classByRules(sym.base); class != event.Other {
 		return class
 	}
 	for _, name := range []string{sym.scope, sym.head} {
-		if class := classCollective(name, mayReduce); class != Other {
+		if class := classCollective(name, mayReduce); class != event.Other {
 			return class
 		}
-		if class := classByRules(name); class != Other {
+		if class := classByRules(name); class != event.Other {
 			return class
 		}
 	}
-	return Other
+	return event.Other
 }
 
-// classCollective returns AllReduce, Comm or Other.
-func classCollective(name string, mayReduce bool) string {
+// classCollective returns Allreduce, Comm or Other.
+func classCollective(name string, mayReduce bool) event.Class {
 	switch {
 	case kernelIs("two_shot_tail", name):
-		return Comm
+		return event.Comm
 	case mayReduce && (kernelIs("allreduce", name) || kernelIs("multimem", name)):
-		return AllReduce
+		return event.Allreduce
 	case kernelIs("comm", name):
-		return Comm
+		return event.Comm
 	}
-	return Other
+	return event.Other
 }
 
-func classByRules(name string) string {
+func classByRules(name string) event.Class {
 	for i := range known().classes {
 		if c := &known().classes[i]; c.match(name) {
-			return c.name
+			return c.Class
 		}
 	}
-	return Other
+	return event.Other
 }

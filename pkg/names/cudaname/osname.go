@@ -21,48 +21,36 @@ package cudaname
 import (
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
-// Classes of OS calls, besides [Other].
-const (
-	Lock   = "lock"   // mutexes, reader-writer and spin locks
-	Wait   = "wait"   // condition variables, barriers, semaphores, futexes
-	Join   = "join"   // the end of a thread or process
-	Sleep  = "sleep"  // a time to pass
-	IO     = "io"     // poll, epoll, sockets, message queues
-	Driver = "driver" // ioctl
-	Memory = "memory" // mappings and the limit of the heap
-	File   = "file"   // files, and read and write of any descriptor
-)
+// OSClasses are all classes of OS calls, in the order in which they are tried.
+var OSClasses = []event.Class{event.OSLock, event.OSWait, event.OSJoin, event.OSSleep, event.OSIO, event.OSDriver, event.OSMemory, event.OSFile, event.Other}
 
-// OSClasses are all classes, in the order in which they are tried.
-var OSClasses = []string{Lock, Wait, Join, Sleep, IO, Driver, Memory, File, Other}
-
-// osPatterns are compiled when a call is first classified: most recordings have none.
-var osPatterns = sync.OnceValue(func() map[string]*regexp.Regexp {
-	return map[string]*regexp.Regexp{
-		Lock:   regexp.MustCompile(`^pthread_(mutex|rwlock|spin)_`),
-		Wait:   regexp.MustCompile(`^(pthread_(cond|barrier)_|sem_|futex)`),
-		Join:   regexp.MustCompile(`^(pthread_\w*join|wait(pid|id|3|4)?$)`),
-		Sleep:  regexp.MustCompile(`^(sleep|usleep|nanosleep|clock_nanosleep)$`),
-		IO:     regexp.MustCompile(`^(p?poll|p?select|epoll_p?wait|recv|send|accept|connect|mq_)`),
-		Driver: regexp.MustCompile(`^ioctl$`),
-		Memory: regexp.MustCompile(`^(mmap|munmap|mremap|madvise|mprotect|s?brk$)`),
-		File: regexp.MustCompile(`^(open|creat|fopen|fdopen|freopen|close|fclose|p?read|fread|p?write|fwrite|fget|fput|getline|` +
-			`fflush|fsync|fdatasync|sync|l?stat|fstat|access|unlink|rename|lseek|fseek|f?truncate)`),
-	}
-})
+// osPatterns are those of all classes but the last, compiled when first needed: most
+// recordings have none of these calls.
+var osPatterns = [...]func() *regexp.Regexp{
+	later(`^pthread_(mutex|rwlock|spin)_`),
+	later(`^(pthread_(cond|barrier)_|sem_|futex)`),
+	later(`^(pthread_\w*join|wait(pid|id|3|4)?$)`),
+	later(`^(sleep|usleep|nanosleep|clock_nanosleep)$`),
+	later(`^(p?poll|p?select|epoll_p?wait|recv|send|accept|connect|mq_)`),
+	later(`^ioctl$`),
+	later(`^(mmap|munmap|mremap|madvise|mprotect|s?brk$)`),
+	later(`^(open|creat|fopen|fdopen|freopen|close|fclose|p?read|fread|p?write|fwrite|fget|fput|getline|` +
+		`fflush|fsync|fdatasync|sync|l?stat|fstat|access|unlink|rename|lseek|fseek|f?truncate)`),
+}
 
 // ClassOS returns the class of an OS call. Call it once per name, not once per row.
-func ClassOS(name string) string {
+func ClassOS(name string) event.Class {
 	name = strings.TrimLeft(name, "_")
-	for _, class := range OSClasses {
-		if p := osPatterns()[class]; p != nil && p.MatchString(name) {
-			return class
+	for k, pattern := range osPatterns {
+		if pattern().MatchString(name) {
+			return OSClasses[k]
 		}
 	}
-	return Other
+	return event.Other
 }
 
 // promptCalls matches calls that return at once, whatever others do.

@@ -3,19 +3,21 @@ package cudaname
 import (
 	"fmt"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 func TestClassOS(t *testing.T) {
-	for class, names := range map[string][]string{
-		Lock:   {"pthread_mutex_lock", "pthread_rwlock_rdlock", "__pthread_mutex_timedlock", "pthread_spin_lock"},
-		Wait:   {"pthread_cond_timedwait", "sem_wait", "futex", "futex_wait", "pthread_barrier_wait"},
-		Join:   {"pthread_join", "pthread_timedjoin_np", "waitpid", "wait", "wait4"},
-		Sleep:  {"sleep", "usleep", "nanosleep", "clock_nanosleep"},
-		IO:     {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recvmsg", "sendto", "accept4", "connect", "mq_receive"},
-		Driver: {"ioctl"},
-		Memory: {"mmap", "mmap64", "munmap", "brk", "sbrk", "madvise"},
-		File:   {"open64", "fopen", "read", "pread64", "write", "fsync", "sync_file_range", "fstat64", "lstat", "stat64", "ftruncate"},
-		Other:  {"", "_", "pthread_create", "waitfor", "sleepy", "brkpoint", "ioctls", "backtrace", "sched_yield"},
+	for class, names := range map[event.Class][]string{
+		event.OSLock:   {"pthread_mutex_lock", "pthread_rwlock_rdlock", "__pthread_mutex_timedlock", "pthread_spin_lock"},
+		event.OSWait:   {"pthread_cond_timedwait", "sem_wait", "futex", "futex_wait", "pthread_barrier_wait"},
+		event.OSJoin:   {"pthread_join", "pthread_timedjoin_np", "waitpid", "wait", "wait4"},
+		event.OSSleep:  {"sleep", "usleep", "nanosleep", "clock_nanosleep"},
+		event.OSIO:     {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "recvmsg", "sendto", "accept4", "connect", "mq_receive"},
+		event.OSDriver: {"ioctl"},
+		event.OSMemory: {"mmap", "mmap64", "munmap", "brk", "sbrk", "madvise"},
+		event.OSFile:   {"open64", "fopen", "read", "pread64", "write", "fsync", "sync_file_range", "fstat64", "lstat", "stat64", "ftruncate"},
+		event.Other:    {"", "_", "pthread_create", "waitfor", "sleepy", "brkpoint", "ioctls", "backtrace", "sched_yield"},
 	} {
 		for _, name := range names {
 			if got := ClassOS(name); got != class {

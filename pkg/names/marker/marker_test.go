@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // batch is a marker without a number, numbered one with.
@@ -183,7 +185,7 @@ func FuzzParse(f *testing.F) {
 		if got != want || ok != wantOK {
 			t.Errorf("Parse(%q) = %+v, %v, want %+v, %v", text, got, ok, want, wantOK)
 		}
-		if (ClassNVTX(text) == Step) != (ok && !strings.HasPrefix(text, "ProfilerStep")) {
+		if (ClassNVTX(text) == event.StepMarker) != (ok && !strings.HasPrefix(text, "ProfilerStep")) {
 			t.Errorf("ClassNVTX(%q) = %q, but Parse says %v", text, ClassNVTX(text), ok)
 		}
 	})
@@ -222,7 +224,7 @@ func TestCompile(t *testing.T) {
 		if got, ok := set.Parse(test.text); got != test.want || ok != test.ok {
 			t.Errorf("%q: Parse(%q) = %+v, %v, want %+v, %v", test.expr, test.text, got, ok, test.want, test.ok)
 		}
-		if class := set.Class(test.text); (class == Step) != test.ok {
+		if class := set.Class(test.text); (class == event.StepMarker) != test.ok {
 			t.Errorf("%q: Class(%q) = %q", test.expr, test.text, class)
 		}
 	}

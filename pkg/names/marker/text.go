@@ -3,15 +3,8 @@ package marker
 import (
 	"regexp"
 	"strings"
-)
 
-// Classes of NVTX ranges.
-const (
-	Step  = "step"  // a forward step
-	Prep  = "prep"  // preparation of a step's input: the text contains one of PrepNames
-	GIL   = "gil"   // waiting for the interpreter lock (GIL), or holding it
-	GC    = "gc"    // garbage collection
-	Range = "range" // every other range
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 // PrepNames returns texts that the names of ranges contain which prepare a step's
@@ -22,25 +15,25 @@ func PrepNames() [3]string {
 }
 
 // ClassNVTX is [Set.Class] of the [Presets].
-func ClassNVTX(text string) string { return Presets.Class(text) }
+func ClassNVTX(text string) event.Class { return Presets.Class(text) }
 
-// Class returns the class of an NVTX range by its text: the first that fits of [Step] (a
-// marker of s), [GIL], [GC], [Prep] and [Range]. Steps of the profiler's schedule are
-// Range with the presets: they are markers only if the engine has none, which one text
+// Class returns the class of an NVTX range by its text: the first that fits of step (a
+// marker of s), gil, gc, prep and range. Steps of the profiler's schedule are
+// range with the presets: they are markers only if the engine has none, which one text
 // does not show.
-func (s *Set) Class(text string) string {
+func (s *Set) Class(text string) event.Class {
 	if _, ok := s.Parse(text); ok && (s.re != nil || !strings.HasPrefix(text, schedulePrefix)) {
-		return Step
+		return event.StepMarker
 	}
 	switch {
 	case GILStateOf(text) != NoGIL:
-		return GIL
+		return event.GIL
 	case IsGC(text):
-		return GC
+		return event.GC
 	case isPrep(text):
-		return Prep
+		return event.Prep
 	}
-	return Range
+	return event.Range
 }
 
 // fetchesRequests matches ranges in which an engine fetches its requests.

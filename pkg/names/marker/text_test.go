@@ -3,30 +3,35 @@ package marker
 import (
 	"regexp"
 	"testing"
+
+	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
 func TestClassNVTX(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"[Executor] _forward_step 23: 0 ctx reqs, 96 ctx tokens, 12 gen reqs", Step},
-		{"execute_context_2(512)_generation_6(6)", Step},
-		{"step[PREBUILT bs=3]", Step},
-		{"_prepare_tp_inputs", Prep},
-		{"_prepare_inputs", Prep},
-		{"gpu_model_runner: prepare_inputs", Prep},
-		{"prepare_resources", Range},
-		{"prepare_tp_inputs", Range},
-		{"Holding GIL", GIL},
-		{"Waiting for GIL", GIL},
-		{"Waiting for GIL (take_gil)", GIL},
-		{"Not Holding GIL", Range},
-		{"Python GC", GC},
-		{"Python GC, generation 2", GC},
-		{"python gc", Range},
-		{"_forward_step", Range},
-		{"aten::copy_, op_id = 314596", Range},
-		{"FSDP::post_forward (encoder.block.15.layer.0), op_id = 314590", Range},
-		{"Step 220 to 230", Range},
-		{"", Range},
+	tests := []struct {
+		text string
+		want event.Class
+	}{
+		{"[Executor] _forward_step 23: 0 ctx reqs, 96 ctx tokens, 12 gen reqs", event.StepMarker},
+		{"execute_context_2(512)_generation_6(6)", event.StepMarker},
+		{"step[PREBUILT bs=3]", event.StepMarker},
+		{"_prepare_tp_inputs", event.Prep},
+		{"_prepare_inputs", event.Prep},
+		{"gpu_model_runner: prepare_inputs", event.Prep},
+		{"prepare_resources", event.Range},
+		{"prepare_tp_inputs", event.Range},
+		{"Holding GIL", event.GIL},
+		{"Waiting for GIL", event.GIL},
+		{"Waiting for GIL (take_gil)", event.GIL},
+		{"Not Holding GIL", event.Range},
+		{"Python GC", event.GC},
+		{"Python GC, generation 2", event.GC},
+		{"python gc", event.Range},
+		{"_forward_step", event.Range},
+		{"aten::copy_, op_id = 314596", event.Range},
+		{"FSDP::post_forward (encoder.block.15.layer.0), op_id = 314590", event.Range},
+		{"Step 220 to 230", event.Range},
+		{"", event.Range},
 	}
 	for _, test := range tests {
 		if got := ClassNVTX(test.text); got != test.want {
@@ -34,8 +39,8 @@ func TestClassNVTX(t *testing.T) {
 		}
 	}
 	for _, name := range PrepNames() {
-		if got := ClassNVTX("x " + name + " y"); got != Prep {
-			t.Errorf("ClassNVTX of a text with %s = %q, want %q", name, got, Prep)
+		if got := ClassNVTX("x " + name + " y"); got != event.Prep {
+			t.Errorf("ClassNVTX of a text with %s = %q, want %q", name, got, event.Prep)
 		}
 	}
 }
@@ -95,7 +100,7 @@ func foldSlowly(name string) string {
 func BenchmarkClassNVTX(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		sinkText = ClassNVTX("gpu_model_runner: postprocess")
+		sinkText = ClassNVTX("gpu_model_runner: postprocess").String()
 	}
 }
 
