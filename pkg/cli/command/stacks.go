@@ -1,13 +1,10 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/cli"
@@ -17,30 +14,21 @@ import (
 )
 
 // pythonFrame matches PyTorch's name for a Python function.
-var pythonFrame = regexp.MustCompile(`^(.+\.py)\((\d+)\): (.+)$`)
+var pythonFrame = regexp.MustCompile(`^(.+\.py)\(\d+\): (.+)$`)
 
 // address matches the address of the object that a function belongs to.
 var address = regexp.MustCompile(` at 0x[0-9a-f]+`)
 
-// speedscopeFrame is a function in a speedscope file.
-type speedscopeFrame struct {
-	Name string `json:"name"`
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-}
-
-// stacks holds the own time of Python functions, by call stack.
+// stacks sums up the own time of Python functions, by call stack.
 type stacks struct {
-	frames []speedscopeFrame
-	code   map[string]int // frame indexes, by name in the trace
-	at     map[string]int // sample indexes, by stack
-	sample [][]int
-	weight []int64
-	open   map[int64][]openFrame // by thread
+	*lineprof.Stacks
+	open  map[int64][]openFrame // by thread
+	stack []*lineprof.Function  // memory of close
+	deep  bool                  // some stack is too deep
 }
 
 type openFrame struct {
-	code       int
+	of         *lineprof.Function
 	end, inner int64 // ns
 }
 
@@ -48,22 +36,14 @@ type openFrame struct {
 // Times are ns.
 func (s *stacks) add(thread int64, name string, start, end int64) {
 	s.close(thread, start)
-	name = address.ReplaceAllString(name, "")
-	code, known := s.code[name]
-	if !known {
-		code = len(s.frames)
-		s.code[name] = code
-		f := speedscopeFrame{Name: name}
-		if m := pythonFrame.FindStringSubmatch(name); m != nil {
-			f.File, f.Name = m[1], m[3]
-			f.Line, _ = strconv.Atoi(m[2])
-		}
-		s.frames = append(s.frames, f)
+	name, file := address.ReplaceAllString(name, ""), ""
+	if m := pythonFrame.FindStringSubmatch(name); m != nil {
+		file, name = m[1], m[2]
 	}
 	if n := len(s.open[thread]); n > 0 {
 		s.open[thread][n-1].inner += end - start
 	}
-	s.open[thread] = append(s.open[thread], openFrame{code, end, start - end})
+	s.open[thread] = append(s.open[thread], openFrame{s.Function(name, file), end, start - end})
 }
 
 // close closes the functions of a thread that end by until. inner is the time of the
@@ -71,28 +51,14 @@ func (s *stacks) add(thread int64, name string, start, end int64) {
 func (s *stacks) close(thread, until int64) {
 	all := s.open[thread]
 	for n := len(all); n > 0 && all[n-1].end <= until; n-- {
-		var stack []int
+		s.stack = s.stack[:0]
 		for _, f := range all[:n] {
-			stack = append(stack, f.code)
+			s.stack = append(s.stack, f.of)
 		}
-		key := fmt.Sprint(stack)
-		k, known := s.at[key]
-		if !known {
-			k = len(s.sample)
-			s.at[key], s.sample, s.weight = k, append(s.sample, stack), append(s.weight, 0)
-		}
-		s.weight[k] += max(0, -all[n-1].inner)
+		s.deep = s.deep || !s.Add(s.stack, max(0, -all[n-1].inner))
 		all = all[:n-1]
 	}
 	s.open[thread] = all
-}
-
-// speedscope returns the stacks as a speedscope file.
-func (s *stacks) speedscope() ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": map[string]any{"frames": s.frames},
-		"profiles": []any{map[string]any{"type": "sampled", "name": "Python", "unit": "nanoseconds", "startValue": 0, "endValue": 0, "samples": s.sample, "weights": s.weight}},
-	})
 }
 
 // pythonStacks returns the profile of Python functions, without lines, in a trace that
@@ -101,7 +67,7 @@ func (p *profiling) pythonStacks(path string) (*lineprof.Profile, error) {
 	if f := source.Recognise(path); f == nil || f.Reports != "PyTorch profiler" {
 		return nil, nil
 	}
-	s := &stacks{code: map[string]int{}, at: map[string]int{}, open: map[int64][]openFrame{}}
+	s := &stacks{Stacks: lineprof.NewStacks(filepath.Base(path)), open: map[int64][]openFrame{}}
 	read := cli.Command{Name: p.Name, Flags: Torch2arrow.Flags, Run: Body(func(w *Plan) error {
 		src, err := w.Events(source.Raw, true)
 		if err != nil {
@@ -123,12 +89,11 @@ func (p *profiling) pythonStacks(path string) (*lineprof.Profile, error) {
 	for thread := range s.open {
 		s.close(thread, 1<<62)
 	}
-	if len(s.frames) == 0 {
+	switch {
+	case len(s.Functions) == 0:
 		return nil, cli.Misuse(path+": a trace without functions of Python", "record it with with_stack=True, or give it as --evidence beside a profile of lines")
+	case s.deep:
+		return nil, cli.Misuse(path+": a stack of Python has too many frames", "record it again")
 	}
-	text, err := s.speedscope()
-	if err != nil {
-		return nil, err
-	}
-	return lineprof.Read(path, bytes.NewReader(text))
+	return s.Profile, nil
 }

@@ -73,7 +73,7 @@ var errEndless = errors.New("a line of more than 256 MiB, so no text")
 // readText reads tables, or stacks if no line belongs to a table.
 func readText(name string, in *bufio.Reader) (*Profile, error) {
 	t := &textReader{profile: &Profile{Name: name, Format: Text}, ahead: preamble{total: -1}, run: map[identity]bool{}}
-	s := &stackReader{stacks: newStacks(name, Collapsed)}
+	s := &stackReader{Stacks: newStacks(name, Collapsed)}
 	for {
 		line, last, err := readLine(in)
 		if err == errEndless {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// stacks sums up stacks by function.
-type stacks struct {
-	profile *Profile
+// Stacks sums up stacks by function, in a profile without lines.
+type Stacks struct {
+	*Profile
 	byKey   map[frameKey]*Function
 	byFrame map[string]*Function // by collapsed frame as written
 	callers map[[2]*Function]bool
@@ -22,23 +22,29 @@ type stacks struct {
 
 type frameKey struct{ name, path string }
 
-// newStacks returns a profile without stacks.
-func newStacks(name string, format Format) stacks {
-	return stacks{
-		profile: &Profile{Name: name, Format: format, Runs: 1},
+// NewStacks returns a profile without stacks, whose times are in ns.
+func NewStacks(name string) *Stacks {
+	s := newStacks(name, Speed)
+	s.Unit = 1e-9
+	return &s
+}
+
+func newStacks(name string, format Format) Stacks {
+	return Stacks{
+		Profile: &Profile{Name: name, Format: format, Runs: 1},
 		byKey:   map[frameKey]*Function{}, byFrame: map[string]*Function{}, callers: map[[2]*Function]bool{}, last: map[*Function]int{},
 	}
 }
 
-// function returns the function of a frame, whatever its line.
-func (s *stacks) function(name, path string) *Function {
+// Function returns the function of a frame, whatever its line; path is "" if unknown.
+func (s *Stacks) Function(name, path string) *Function {
 	name = publicName(name)
 	k := frameKey{name, path}
 	f := s.byKey[k]
 	if f == nil {
 		f = &Function{Name: name, File: Reduce(path), path: path, Calls: -1}
 		s.byKey[k] = f
-		s.profile.Functions = append(s.profile.Functions, f)
+		s.Functions = append(s.Functions, f)
 	}
 	return f
 }
@@ -63,11 +69,15 @@ var absolute = regexp.MustCompile(`[\s(\["'=@](?:[A-Za-z]:|~)?[/\\][^\s()"'<>,]*
 // maxDepth is the most frames of a stack. Python's default limit is 1,000.
 const maxDepth = 10_000
 
-// addStack adds ns to each function of a stack, once even if it occurs twice, and to
-// the leaf's own time. frames are ordered from root to leaf. Sums saturate.
-func (s *stacks) addStack(frames []*Function, ns int64) {
-	if len(frames) == 0 || ns == 0 {
-		return
+// Add adds ns to each function of a stack, once even if it occurs twice, and to the
+// leaf's own time. frames are ordered from root to leaf. Sums saturate. It returns false
+// if the stack has too many frames.
+func (s *Stacks) Add(frames []*Function, ns int64) bool {
+	switch {
+	case len(frames) > maxDepth:
+		return false
+	case len(frames) == 0 || ns == 0:
+		return true
 	}
 	s.stack++
 	for i, f := range frames {
@@ -84,11 +94,12 @@ func (s *stacks) addStack(frames []*Function, ns int64) {
 	}
 	leaf := frames[len(frames)-1]
 	leaf.SelfNs = Add(leaf.SelfNs, ns)
+	return true
 }
 
 // stackReader reads the lines of a text that may be collapsed stacks.
 type stackReader struct {
-	stacks
+	Stacks
 	nested bool // some stack had more than one frame
 	frames []*Function
 }
@@ -109,23 +120,19 @@ func (s *stackReader) add(line []byte) bool {
 	if err != nil || !(n >= 0) || !isDigit(line[at+1]) {
 		return false
 	}
-	if bytes.Count(line[:at], []byte{';'}) >= maxDepth {
-		return false
-	}
 	s.frames = s.frames[:0]
 	for rest, more := line[:at], true; more; {
 		var frame []byte
 		frame, rest, more = bytes.Cut(rest, []byte{';'})
 		f := s.byFrame[string(frame)]
 		if f == nil {
-			f = s.function(parseFrame(string(frame)))
+			f = s.Function(parseFrame(string(frame)))
 			s.byFrame[string(frame)] = f
 		}
 		s.frames = append(s.frames, f)
 	}
 	s.nested = s.nested || len(s.frames) > 1
-	s.addStack(s.frames, roundNs(n*sampleNs))
-	return true
+	return s.Add(s.frames, roundNs(n*sampleNs))
 }
 
 var frameForm = regexp.MustCompile(`^(.*?) \((.*?)(?::[0-9]+)?\)$`)
@@ -143,9 +150,9 @@ func (s *stackReader) finish() *Profile {
 	if !s.nested {
 		return nil
 	}
-	s.profile.Unit, s.profile.UnitInferred = sampleNs/1e9, true
-	s.profile.warn("collapsed stacks hold sample counts: 100 samples per second are assumed, which shares do not depend on")
-	return s.profile
+	s.Unit, s.UnitInferred = sampleNs/1e9, true
+	s.warn("collapsed stacks hold sample counts: 100 samples per second are assumed, which shares do not depend on")
+	return s.Profile
 }
 
 // maxSpeedscope is the largest size of a speedscope file, in bytes.
@@ -178,14 +185,14 @@ func readSpeedscope(name string, in io.Reader) (*Profile, error) {
 		if name, path := parseFrame(f.Name); f.File == "" && strings.ContainsAny(path, `/\.`) { // converted from collapsed stacks
 			f.Name, f.File = name, path
 		}
-		frames[i] = s.function(f.Name, f.File)
+		frames[i] = s.Function(f.Name, f.File)
 	}
 	for i := range file.Profiles {
 		if msg := file.Profiles[i].addTo(&s, frames); msg != "" {
 			return nil, &Error{Name: name, Msg: msg, Hint: speedscopeHint}
 		}
 	}
-	return s.profile, nil
+	return s.Profile, nil
 }
 
 type speedscopeProfile struct {
@@ -201,15 +208,15 @@ var speedscopeUnits = map[string]float64{
 
 // addTo adds the stacks of a profile and returns what is wrong with it, "" if nothing
 // is. Negative or infinite weights and samples without frames are ignored.
-func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) {
+func (p *speedscopeProfile) addTo(s *Stacks, frames []*Function) (wrong string) {
 	unit, known := speedscopeUnits[p.Unit]
 	if !known {
 		return "a speedscope profile of something else than time: unit " + strconv.QuoteToASCII(p.Unit[:min(20, len(p.Unit))])
 	}
-	s.profile.Unit = unit
-	if unit == sampleNs/1e9 && !s.profile.UnitInferred {
-		s.profile.UnitInferred = true
-		s.profile.warn("the weights have no unit: they are read as samples, 100 per second")
+	s.Unit = unit
+	if unit == sampleNs/1e9 && !s.UnitInferred {
+		s.UnitInferred = true
+		s.warn("the weights have no unit: they are read as samples, 100 per second")
 	}
 	if p.Type == "evented" {
 		return "a speedscope profile of calls and not of samples, as py-spy writes"
@@ -220,17 +227,14 @@ func (p *speedscopeProfile) addTo(s *stacks, frames []*Function) (wrong string) 
 	var stack []*Function
 	for i, sample := range p.Samples {
 		stack = stack[:0]
-		if len(sample) > maxDepth {
-			return "a sample has too many frames"
-		}
 		for _, n := range sample {
 			if n < 0 || n >= len(frames) {
 				return "a sample has a frame that is not in the list"
 			}
 			stack = append(stack, frames[n])
 		}
-		if w := p.Weights[i]; w >= 0 && !math.IsInf(w, 0) {
-			s.addStack(stack, roundNs(w*unit*1e9))
+		if w := p.Weights[i]; w >= 0 && !math.IsInf(w, 0) && !s.Add(stack, roundNs(w*unit*1e9)) {
+			return "a sample has too many frames"
 		}
 	}
 	return ""
