@@ -77,8 +77,9 @@ func (m *Match) learn(k int, counts map[int32]int64) {
 	some, partial, alone := false, false, true
 	for name, g := range m.groupOf[k] {
 		group := &m.Groups[g]
-		some = some || counts[name] >= minTogether && group.Size != 1
-		partial, alone = partial || group.Partial(), alone && len(group.Lanes) == 1
+		shown := counts[name] >= minTogether
+		some, partial = some || shown && group.Size != 1, partial || shown && group.Partial()
+		alone = alone && len(group.Lanes) == 1
 	}
 	if !some || !partial && !alone {
 		return

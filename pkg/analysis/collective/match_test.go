@@ -292,3 +292,27 @@ func TestCoverageOrder(t *testing.T) {
 		}
 	}
 }
+
+// A collective that was recorded on one of two ranks alone, before the other began, does not mean
+// that GPUs are missing.
+func TestOddOne(t *testing.T) {
+	store := spill.NewStore(1 << 20)
+	defer store.Close()
+	for _, odd := range []int64{0, 1, 50} {
+		var lanes []Lane
+		for k := range int64(2) {
+			l := Lane{Rank: int32(k), Log: NewLog(store), Size: func(int32) int { return 2 }}
+			for i := range int64(50) {
+				if k == 0 && i < odd {
+					l.Log.Collective(Collective{Step: int32(i), Name: 1, Start: i * 10_000, End: i*10_000 + 700})
+				}
+				l.Log.Collective(Collective{Step: int32(i), Start: i*10_000 + 1000 + k*300, End: i*10_000 + 2000})
+			}
+			l.Log.Seal()
+			lanes = append(lanes, l)
+		}
+		if m := Visit(lanes, func(*Meeting) {}); m.Estimated != (odd == 50) || m.Groups[0].Matched != 50 {
+			t.Errorf("%d odd ones: estimated %v, groups %+v", odd, m.Estimated, m.Groups)
+		}
+	}
+}
