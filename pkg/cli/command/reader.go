@@ -219,6 +219,9 @@ func (r *reader) bring(src event.Source, at source.Stage) (event.Source, error) 
 			return nil, err
 		}
 	}
+	if how := src.Header().Isolation; how != nil && how.Busy == "all" && r.analyses() && !r.IsSet("busy") && r.Name != Whatif.Name { // which counts no idle time
+		r.Warn("isolate took copies and memsets for GPU activity, and " + r.Name + " does not: give --busy all to both")
+	}
 	if have < source.Isolated && at >= source.Isolated {
 		if r.finding.none || r.noSteps {
 			return src, r.refuseSteps(src)
