@@ -13,7 +13,7 @@ type emitter struct {
 	rank   int32 // -1 if it has none
 	shift  int64 // added to times, ns
 	calls  *finder
-	nodes  event.Ordinals
+	nodes  event.Replays
 	device int32   // of rows that name none
 	called []int64 // end of the latest call, by thread
 }
@@ -22,7 +22,7 @@ type emitter struct {
 // clock.
 func newEmitter(d *document, info *event.Report) *emitter {
 	e := &emitter{
-		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d), nodes: event.NewOrdinals(),
+		d: d, rank: -1, shift: info.Offset - d.origin, calls: newFinder(d),
 		device: int32(max(d.counts.device, 0)), called: slices.Repeat([]int64{none}, len(d.threads.list)),
 	}
 	if len(info.Ranks) > 0 {

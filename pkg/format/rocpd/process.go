@@ -28,7 +28,7 @@ type process struct {
 	writer *spill.Writer
 	rows   *spill.Run
 	row    spill.Rows // memory for one row
-	nodes  event.Ordinals
+	nodes  event.Replays
 
 	event.Tally
 	first   int64
@@ -39,7 +39,7 @@ type process struct {
 
 func newProcess(f *file, pid int64) *process {
 	return &process{file: f, pid: pid, rank: -1, writer: spill.NewWriter(f.r.Store), row: make(spill.Rows, nameAt+1),
-		Tally: event.NoTally, nodes: event.NewOrdinals(), first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
+		Tally: event.NoTally, first: maxTime, devices: map[int64]bool{}, sizes: map[string]int32{}}
 }
 
 // lowest returns the lowest device with kernels, or a number greater than any device.

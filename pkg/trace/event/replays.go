@@ -1,31 +1,29 @@
 package event
 
-// Replays recognises the first row of a graph replay, whose rows share a correlation.
-// Its size is bounded: it forgets old replays.
+// Replays counts the rows of graph replays, which share a correlation. It may forget a
+// replay after replaysKept others. The zero value is empty.
 type Replays struct {
-	last     int64 // correlation of the row before
-	any      bool
-	now, old map[int64]struct{}
+	last           int64 // correlation of the last row, if there is one
+	recent, before map[int64]int64
 }
 
-// First reports whether no earlier row had that correlation. It remembers at least the
-// last replaysKept correlations, and at most twice as many.
+// Next returns how many earlier rows the replay with that correlation had.
+func (r *Replays) Next(correlation int64) int64 {
+	n, ok := r.recent[correlation]
+	if !ok {
+		n = r.before[correlation]
+		if len(r.recent) == replaysKept || r.recent == nil {
+			r.recent, r.before = map[int64]int64{}, r.recent
+		}
+	}
+	r.last, r.recent[correlation] = correlation, n+1
+	return n
+}
+
+// First reports whether no earlier row had that correlation. Use either it or Next.
 func (r *Replays) First(correlation int64) bool {
-	return !(r.any && r.last == correlation) && r.another(correlation)
-}
-
-// another is First for a correlation that differs from the row before.
-func (r *Replays) another(correlation int64) bool {
-	r.last, r.any = correlation, true
-	if _, ok := r.now[correlation]; ok {
+	if r.recent != nil && r.last == correlation { // Fast path: the rows of a replay stand together.
 		return false
 	}
-	if _, ok := r.old[correlation]; ok {
-		return false
-	}
-	if len(r.now) >= replaysKept || r.now == nil {
-		r.now, r.old = make(map[int64]struct{}), r.now
-	}
-	r.now[correlation] = struct{}{}
-	return true
+	return r.Next(correlation) == 0
 }
