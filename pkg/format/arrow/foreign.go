@@ -97,7 +97,7 @@ func (c *column) Slice(i, j int) event.Foreign {
 // Text implements event.Foreign. Values of damaged arrays are null.
 func (c *column) Text(i int) (string, bool) {
 	for _, p := range c.between(i, i+1) {
-		text, ok, _ := valueOf(p.arr, p.from, true)
+		text, ok, _ := valueOf(p.arr, p.from)
 		return text, ok
 	}
 	return "", false

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -77,21 +78,45 @@ func foreignOf(h *event.Header) (fields []arrow.Field) {
 // Plain implements event.Foreign. The result shares no memory with the column. Values
 // of damaged arrays are null.
 func (c *column) Plain() *event.Plain {
-	p, _ := c.plain()
+	p, _ := c.plain(maxBody)
 	return p
 }
 
-// plain is Plain with an error if an array is damaged. Strings that exceed maxBody
-// bytes in total count as damage.
-func (c *column) plain() (p *event.Plain, err error) {
-	p = &event.Plain{Type: plainType(c.typ)}
-	switch p.Type {
-	case event.PlainInt:
-		p.Ints, p.Valid, err = numbers(c, appendInts)
-	case event.PlainFloat:
-		p.Ints, p.Valid, err = numbers(c, appendFloats)
-	default:
-		p.Strings, p.Valid, err = formatted(c, maxBody)
+// plain is Plain with an error if an array is damaged, the first one. Strings that exceed
+// limit bytes in total count as damage. All values are read as the library formats them,
+// which loses none of their bits.
+func (c *column) plain(limit int) (p *event.Plain, err error) {
+	p = &event.Plain{Type: plainType(c.typ), Valid: make(event.Bitmap, (c.n+7)/8)}
+	if p.Type == event.PlainText {
+		p.Strings.Offsets = make([]int32, 1, c.n+1)
+	} else {
+		p.Ints = make([]int64, 0, c.n)
+	}
+	bits := 32 // in which a float has been formatted
+	if c.typ.ID() == arrow.FLOAT64 {
+		bits = 64
+	}
+	row := 0
+	for _, part := range c.parts {
+		for i := part.from; i < part.to; i++ {
+			text, ok, damaged := valueOf(part.arr, i)
+			switch p.Type {
+			case event.PlainInt:
+				n, _ := strconv.ParseInt(text, 10, 64)
+				p.Ints = append(p.Ints, n)
+			case event.PlainFloat:
+				x, _ := strconv.ParseFloat(text, bits)
+				p.Ints = append(p.Ints, int64(math.Float64bits(x)))
+			default:
+				if len(p.Strings.Data)+len(text) > limit {
+					text, ok, damaged = "", false, errShort
+				}
+				p.Strings.Append(text)
+			}
+			p.Valid.Fill(row, row+1, ok)
+			err = cmp.Or(err, damaged)
+			row++
+		}
 	}
 	if p.Valid.Count(0, c.n) == c.n {
 		p.Valid = nil
@@ -99,62 +124,14 @@ func (c *column) plain() (p *event.Plain, err error) {
 	return p, err
 }
 
-// numbers returns the values of a column, 0 for nulls. appendTo appends the values of a
-// part whose array is not nil. The error is the first one of an array.
-func numbers(c *column, appendTo func(values []int64, p part) []int64) (values []int64, valid event.Bitmap, err error) {
-	values = make([]int64, 0, c.n)
-	valid = make(event.Bitmap, (c.n+7)/8)
-	for _, p := range c.parts {
-		at := len(values)
-		if p.arr == nil {
-			values = append(values, make([]int64, p.to)...)
-			continue
-		}
-		values = appendTo(values, p)
-		for i := at; i < len(values); i++ {
-			_, ok, damaged := valueOf(p.arr, p.from+i-at, false)
-			valid.Fill(i, i+1, ok)
-			if !ok {
-				values[i] = 0
-			}
-			err = cmp.Or(err, damaged)
-		}
-	}
-	return values, valid, err
-}
-
-// formatted returns the values of a column as strings, "" for nulls, up to limit bytes
-// in total. The error is the first one of an array.
-func formatted(c *column, limit int) (values event.Strings, valid event.Bitmap, err error) {
-	values = event.Strings{Offsets: make([]int32, 1, c.n+1)}
-	valid = make(event.Bitmap, (c.n+7)/8)
-	row := 0
-	for _, p := range c.parts {
-		for i := p.from; i < p.to; i++ {
-			text, ok, damaged := valueOf(p.arr, i, true)
-			if len(values.Data)+len(text) > limit {
-				text, ok, damaged = "", false, errShort
-			}
-			values.Append(text)
-			valid.Fill(row, row+1, ok)
-			err = cmp.Or(err, damaged)
-			row++
-		}
-	}
-	return values, valid, err
-}
-
-// valueOf returns value i of an array, as a string if wanted, and false if it is null
-// or the array is damaged.
-func valueOf(arr arrow.Array, i int, wanted bool) (text string, ok bool, damaged error) {
+// valueOf returns value i of an array as a string, and false if it is null or the array
+// is damaged.
+func valueOf(arr arrow.Array, i int) (text string, ok bool, damaged error) {
 	defer caught(&damaged)
 	if missing(arr, i) {
 		return "", false, nil
 	}
-	if wanted {
-		text = arr.ValueStr(i)
-	}
-	return text, true, nil
+	return arr.ValueStr(i), true, nil
 }
 
 // missing reports whether value i of an array is null, also if a child array says so.
@@ -173,53 +150,6 @@ func missing(arr arrow.Array, i int) bool {
 		return a.GetOneForMarshal(i) == nil
 	}
 	return false
-}
-
-// appendInts appends the values of a part of an integer array.
-func appendInts(values []int64, p part) []int64 {
-	switch a := p.arr.(type) {
-	case *array.Int8:
-		return widen(values, a.Int8Values()[p.from:p.to])
-	case *array.Int16:
-		return widen(values, a.Int16Values()[p.from:p.to])
-	case *array.Int32:
-		return widen(values, a.Int32Values()[p.from:p.to])
-	case *array.Int64:
-		return append(values, a.Int64Values()[p.from:p.to]...)
-	case *array.Uint8:
-		return widen(values, a.Uint8Values()[p.from:p.to])
-	case *array.Uint16:
-		return widen(values, a.Uint16Values()[p.from:p.to])
-	case *array.Uint32:
-		return widen(values, a.Uint32Values()[p.from:p.to])
-	}
-	panic(fmt.Sprintf("BUG: %s is no type of whole numbers", p.arr.DataType()))
-}
-
-// appendFloats appends the values of a part of a floating point array, as bits of a
-// float64.
-func appendFloats(values []int64, p part) []int64 {
-	var of func(i int) float64
-	switch a := p.arr.(type) {
-	case *array.Float16:
-		of = func(i int) float64 { return float64(a.Value(i).Float32()) }
-	case *array.Float32:
-		of = func(i int) float64 { return float64(a.Value(i)) }
-	case *array.Float64:
-		of = a.Value
-	}
-	for i := p.from; i < p.to; i++ {
-		values = append(values, int64(math.Float64bits(of(i))))
-	}
-	return values
-}
-
-// widen appends integers as int64.
-func widen[S integer](values []int64, src []S) []int64 {
-	for _, v := range src {
-		values = append(values, int64(v))
-	}
-	return values
 }
 
 // plainArray returns the first n rows of a plain column as an array, sharing its

@@ -125,7 +125,8 @@ func TestPlainStringsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	col := &column{typ: arr.DataType(), n: 3, parts: []part{{arr, 0, 3}}}
-	values, valid, err := formatted(col, 4)
+	p, err := col.plain(4)
+	values, valid := p.Strings, p.Valid
 	if got := inPlain(&event.Plain{Strings: values, Valid: valid}); !reflect.DeepEqual(got, []string{"aa", "null", "c"}) || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}

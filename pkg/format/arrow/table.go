@@ -130,7 +130,7 @@ func appendRecord(t *table.Table, in *others) error {
 	}
 	n := int(in.head.arrow.Record().NumRows())
 	for k := range t.Columns {
-		p, err := columns[k].(*column).plain()
+		p, err := columns[k].(*column).plain(maxBody)
 		if err == nil {
 			p, err = numbered(p, t.Columns[k].Type)
 		}
