@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hostbound/hostbound/pkg/analysis/replay"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 )
 
@@ -34,7 +35,7 @@ type Finding struct {
 	// Row is the prediction of package replay for the treated finding, nil if there is none.
 	Row *replay.Prediction `json:"-"`
 
-	before    string
+	entry     *Entry
 	treatment replay.Scenario
 }
 
@@ -60,25 +61,24 @@ type Run struct {
 
 // Result is the result of Find.
 type Result struct {
-	Findings []Finding // unknown gains first, then the largest gain first, then those of Entry.Last
-	Pair     *Pair     // nil if fewer than two findings have a gain
+	Findings []Finding `json:"findings"`  // unknown gains first, then the largest gain first, then those of Entry.Last
+	Pair     *Pair     `json:"best_pair"` // null if fewer than two findings have a gain
 	// First is what to begin with: the first of Findings with a gain, or the host operation
-	// with the largest gain if that is larger and no finding is about it; nil for none.
-	First *Finding
-	// Warnings say what the gains do not account for.
-	Warnings []string
-	Single   bool // there is only one step, so gains are unknown
+	// with the largest gain if that is larger and no finding is about it (HostWork). It is null if
+	// no host thread bounds the steps.
+	First *Finding `json:"first_target"`
+	// Unmodelled says what the gains do not account for, a sentence each.
+	Unmodelled []string `json:"-"`
+	Single     bool     `json:"-"` // there is only one step, so gains are unknown
 }
 
 // Find makes findings from the facts of a run. Its errors are those of Run.Replay.
 func Find(run Run) (*Result, error) {
 	var list []*Finding
 	var scenarios []replay.Scenario
-	var of []*Entry
 	for _, g := range groups(run.Facts) {
 		f := g.finding(&run)
-		list, of = append(list, f), append(of, g.entry)
-		scenarios = append(scenarios, f.treatment)
+		list, scenarios = append(list, f), append(scenarios, f.treatment)
 	}
 	res := &Result{Findings: []Finding{}}
 	if len(list) == 0 {
@@ -90,17 +90,15 @@ func Find(run Run) (*Result, error) {
 	}
 	var operations, found, last []*Finding
 	for k, f := range list {
-		if of[k].Last {
+		idle, _ := f.Evidence["idle_us"].(float64)
+		switch {
+		case f.entry.Last:
 			last = append(last, f)
-			continue
-		}
 		// If GPUs are hardly idle because of it, the gain is nothing, or due to something else.
-		if idle, _ := f.Evidence["idle_us"].(float64); !of[k].First && (!f.worth(gains, k) || of[k].Of == Idle && idle < Least*gains.StepUs) {
-			continue
-		}
-		if f.Pattern == HostWork {
+		case !f.entry.First && (!f.worth(gains, k) || f.entry.Of == Idle && idle < Least*gains.StepUs):
+		case f.Pattern == HostWork:
 			operations = append(operations, f)
-		} else {
+		default:
 			found = append(found, f)
 		}
 	}
@@ -113,13 +111,14 @@ func Find(run Run) (*Result, error) {
 		}
 	}
 	res.first(operations)
-	if res.Warnings, res.Single = gains.Warnings, gains.Single; res.Single {
+	res.Unmodelled, res.Single = gains.Warnings, gains.Single
+	switch {
+	case res.Single:
 		res.forget()
+	case !run.Alone:
+		err = res.pair(&run)
 	}
-	if run.Alone || res.Single {
-		return res, nil
-	}
-	return res, res.pair(&run)
+	return res, err
 }
 
 // worth sets the gain of f to that of scenario k, and reports whether it is worth a finding.
@@ -200,7 +199,7 @@ func (r *Result) forget() {
 // larger. If both may bring as much, o is preferred because it comes with its own remedy.
 func (f *Finding) leads(o *Finding) bool {
 	switch {
-	case f.before == o.Pattern:
+	case f.entry.Before == o.Pattern:
 		return f.own(*f.GainUs) > most**o.GainUs
 	case f.CIUs != nil:
 		return f.own(f.CIUs[0]) > *o.GainUs
@@ -245,12 +244,11 @@ func (r *Result) pair(run *Run) error {
 		return nil
 	}
 	a, b := &r.Findings[of[0]].treatment, &r.Findings[of[1]].treatment
-	both := replay.Scenario{Changes: slices.Concat(a.Changes, b.Changes)}
-	if a.Typical != nil || b.Typical != nil {
-		all := StepSet{}
-		all.addAll(a.Typical)
-		all.addAll(b.Typical)
-		both.Typical = all
+	both, typical := replay.Scenario{Changes: slices.Concat(a.Changes, b.Changes)}, StepSet{}
+	typical.addAll(a.Typical)
+	typical.addAll(b.Typical)
+	if len(typical) > 0 {
+		both.Typical = typical
 	}
 	gains, err := run.Replay([]replay.Scenario{both}, false)
 	if err == nil {
@@ -262,12 +260,8 @@ func (r *Result) pair(run *Run) error {
 // finding makes the finding of a group, without its gain.
 func (g *group) finding(run *Run) *Finding {
 	call, path, source := g.place()
-	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Target: g.entry.Target, Sources: g.entry.Sources, before: g.entry.Before, treatment: g.treatment()}
-	for to, text := range map[**string]string{&f.Site: call, &f.Path: path, &f.Source: source} {
-		if text != "" {
-			*to = &text
-		}
-	}
+	f := &Finding{Pattern: g.entry.Pattern, Evidence: g.evidence(run, call, path), Target: g.entry.Target, Sources: g.entry.Sources, entry: g.entry, treatment: g.treatment()}
+	f.Site, f.Path, f.Source = report.OrNull(call), report.OrNull(path), report.OrNull(source)
 	f.Title, f.Text, f.Do = Text(g.entry.Title, f.Evidence), Text(g.entry.Say, f.Evidence), Text(g.entry.Do, f.Evidence)
 	return f
 }

@@ -107,8 +107,14 @@ func (r *rank) settle(k int, of scope) {
 // last outermost range that ended before it; else it is -1.
 type site struct{ name, path, after int32 }
 
-// tally adds up events; ns is their total duration.
-type tally struct{ count, parts, ns int64 }
+// tally adds up events; ns is their total duration. pinned is how many copies are of pinned
+// memory, less those of pageable memory.
+type tally struct{ count, parts, ns, pinned int64 }
+
+// add adds other events.
+func (t *tally) add(n tally) {
+	t.count, t.parts, t.ns, t.pinned = t.count+n.count, t.parts+n.parts, t.ns+n.ns, t.pinned+n.pinned
+}
 
 // tallies holds a tally for each site.
 type tallies map[site]*tally
@@ -118,12 +124,10 @@ func (t *tallies) add(at site, n tally) {
 	if *t == nil {
 		*t = tallies{}
 	}
-	r := (*t)[at]
-	if r == nil {
-		r = &tally{}
-		(*t)[at] = r
+	if (*t)[at] == nil {
+		(*t)[at] = &tally{}
 	}
-	r.count, r.parts, r.ns = r.count+n.count, r.parts+n.parts, r.ns+n.ns
+	(*t)[at].add(n)
 }
 
 // merge adds the tallies of o.

@@ -37,7 +37,7 @@ func (rep *Report) Brief() *report.Brief {
 	}
 	if len(all) > 0 {
 		b.Conclusion = all[0].Pattern
-		if rep.single {
+		if rep.Single {
 			b.Answer += "; one whole step cannot tell what to begin with"
 		} else {
 			b.Answer += "; begin with " + all[0].Pattern

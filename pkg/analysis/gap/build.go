@@ -18,7 +18,7 @@ func (c *Watch) report() (*Report, error) {
 	stepless := !c.wholeTrace && !slices.ContainsFunc(c.ranks, func(r *rank) bool { return r.walk.Steps.Len() > 0 })
 	c.wholeTrace = c.wholeTrace || stepless
 	views := c.views()
-	rep := &Report{Findings: []findings.Finding{}, Workload: c.header.Workload(), Warnings: append([]string{}, c.header.Warnings()...)}
+	rep := &Report{Result: findings.Result{Findings: []findings.Finding{}}, Workload: c.header.Workload(), Warnings: append([]string{}, c.header.Warnings()...)}
 	switch {
 	case len(views) == 0:
 		if err := rep.nothing(c); err != nil {
@@ -41,7 +41,7 @@ func (c *Watch) report() (*Report, error) {
 	rep.Waits = c.waits.report(rep, &c.texts, c.match != nil && c.match.Estimated)
 	found := c.evidence(views)
 	found.running(rep)
-	rep.Idle.Python = found.pythonLines(rep.Idle.TotalUs, found.strata)
+	rep.Idle.Python = found.pythonLines(rep.Idle.TotalUs, "")
 	if err := c.find(rep, views, found); err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (c *Watch) find(rep *Report, views []*view, found *evidence) error {
 	if err != nil {
 		return err
 	}
-	if rep.Findings, rep.First, rep.Pair, rep.single = res.Findings, res.First, res.Pair, res.Single; res.First != nil {
-		rep.Warnings = append(rep.Warnings, res.Warnings...)
+	if rep.Result = *res; res.First != nil {
+		rep.Warnings = append(rep.Warnings, res.Unmodelled...)
 	}
 	return nil
 }

@@ -128,15 +128,11 @@ func (s keySums) total() (ns int64) {
 func (c *texts) causes(sums keySums, steps int64) []Cause {
 	total := sums.total()
 	byName := map[string]*Cause{}
-	whole, whys := keySums{}, map[string]map[string]int64{} // summed over whys; by cause and why
+	whole, whys := keySums{}, map[[2]string]int64{} // summed over whys; by cause and why
 	for k, ns := range sums {
 		key, why := c.sites.Undivided(k)
 		if whole[key] += ns; why != idle.None {
-			name := c.sites.CauseName(key)
-			if whys[name] == nil {
-				whys[name] = map[string]int64{}
-			}
-			whys[name][c.sites.WhyName(why)] += ns
+			whys[[2]string{c.sites.CauseName(key), c.sites.WhyName(why)}] += ns
 		}
 	}
 	for k, ns := range whole {
@@ -159,13 +155,13 @@ func (c *texts) causes(sums keySums, steps int64) []Cause {
 			cause.Sites = append(cause.Sites, site)
 		}
 	}
+	for w, ns := range whys {
+		if cause := byName[w[0]]; cause != nil && ns != 0 {
+			cause.Why = append(cause.Why, Why{Why: w[1], Ns: ns, Us: us(ns)})
+		}
+	}
 	list := []Cause{}
 	for _, cause := range byName {
-		for why, ns := range whys[cause.Cause] {
-			if ns != 0 {
-				cause.Why = append(cause.Why, Why{Why: why, Ns: ns, Us: us(ns)})
-			}
-		}
 		slices.SortFunc(cause.Why, func(a, b Why) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), strings.Compare(a.Why, b.Why)) })
 		if cause.Cause == idle.GIL.String() {
 			cause.Holders = c.holders(sums)
@@ -189,33 +185,34 @@ func (c *texts) holders(sums keySums) []Holder {
 		who
 		doing, path, why string
 	}
-	times, waits := map[holding]int64{}, map[holding]int64{}
+	all := map[holding]*Holder{}
 	for k, ns := range sums {
 		if c.sites.Cause(k) != idle.GIL {
 			continue
 		}
-		w := holding{who: who{thread: idle.NoTime}}
-		var why idle.Why
+		w, waits := holding{who: who{thread: idle.NoTime}}, false
 		if h, ok := c.sites.Holder(k); ok && h.Thread != idle.NoTime {
-			_, why = c.sites.Undivided(h.Doing)
+			_, why := c.sites.Undivided(h.Doing)
 			w = holding{who{h.Rank, h.Thread}, c.sites.CauseName(h.Doing), c.sites.PathText(c.sites.Path(h.Doing)), c.sites.WhyName(why)}
 			if name := c.sites.Name(h.Doing); name != "" {
 				w.doing += " " + name
 			}
-			if c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && !why.Lost() && why != idle.Off {
-				waits[w] += ns
-			}
+			waits = c.sites.Cause(h.Doing) == idle.Sync || why.OffCPU() && !why.Lost() && why != idle.Off
 		}
-		times[w] += ns
+		if all[w] == nil {
+			all[w] = &Holder{Doing: w.doing, Path: w.path, Why: w.why, of: w.who}
+		}
+		if all[w].Ns += ns; waits {
+			all[w].waits += ns
+		}
 	}
 	var list []Holder
-	for w, ns := range times {
-		h := Holder{Doing: w.doing, Path: w.path, Why: w.why, Ns: ns, Us: us(ns), waits: waits[w], of: w.who}
-		if w.thread != idle.NoTime {
+	for w, h := range all {
+		if h.Us = us(h.Ns); w.thread != idle.NoTime {
 			h.Rank, h.Thread = &w.rank, &w.thread
 		}
-		if ns != 0 {
-			list = append(list, h)
+		if h.Ns != 0 {
+			list = append(list, *h)
 		}
 	}
 	slices.SortFunc(list, func(a, b Holder) int {

@@ -76,16 +76,11 @@ type EagerKernel struct {
 	Capturable bool  `json:"capturable"`
 }
 
-// eager tallies the kernels of one name that no graph replay ran.
-type eager struct {
-	count, ns, generation int64
-	paths                 map[int32]int64 // count by path
-}
-
 // graphReport sums up graph coverage.
 func (c *Watch) graphReport(views []*view) CoverageReport {
 	rep := CoverageReport{Partial: []PartialRank{}, Eager: []EagerKernel{}}
-	steps, kernels := int64(0), map[int32]*eager{}
+	// By name of the kernel: the totals, those in generation steps, and the numbers by path.
+	steps, eager, generation, paths := int64(0), map[int32]tally{}, map[int32]int64{}, map[int32]map[int32]int64{}
 	for _, v := range views {
 		started, launched, recorded := v.started(), int64(0), int64(0)
 		if f := c.header.RankFacts(v.id); f != nil {
@@ -97,15 +92,14 @@ func (c *Watch) graphReport(views []*view) CoverageReport {
 		}
 		for b := range v.eachBin() {
 			for at, t := range b.eager {
-				one := kernels[at.name]
-				if one == nil {
-					one = &eager{paths: map[int32]int64{}}
-					kernels[at.name] = one
+				if paths[at.name] == nil {
+					paths[at.name] = map[int32]int64{}
 				}
-				one.count, one.ns = one.count+t.count, one.ns+t.ns
-				one.paths[at.path] += t.count
-				if b.phase == event.Generation {
-					one.generation += t.count
+				paths[at.name][at.path] += t.count
+				all := eager[at.name]
+				all.add(*t)
+				if eager[at.name] = all; b.phase == event.Generation {
+					generation[at.name] += t.count
 				}
 			}
 		}
@@ -115,8 +109,16 @@ func (c *Watch) graphReport(views []*view) CoverageReport {
 		rep.Coverage = new(ratio(rep.Replayed, rep.Kernels))
 	}
 	rep.Recapture = recapture(&rep, c.header.Source())
-	for name, one := range kernels {
-		rep.Eager = append(rep.Eager, c.eagerKernel(name, one, steps))
+	for name, t := range eager {
+		path, class := c.usual(paths[name]), c.kernels.of(name).class
+		k := EagerKernel{
+			Name: c.kernels.Text(name), Count: t.count, Us: us(t.ns), PerStep: perStep(float64(t.count), steps), Generation: generation[name],
+			Range: c.sites.RangeText(path), Path: c.sites.PathText(path), Source: c.Source(path), Capturable: generation[name] > 0 && replay.Capturable(class),
+		}
+		if class >= 0 {
+			k.Class = event.Classes[class]
+		}
+		rep.Eager = append(rep.Eager, k)
 	}
 	slices.SortFunc(rep.Eager, func(a, b EagerKernel) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
@@ -124,27 +126,15 @@ func (c *Watch) graphReport(views []*view) CoverageReport {
 	return rep
 }
 
-// eagerKernel returns the report's row for the kernels of a name.
-func (t *texts) eagerKernel(name int32, one *eager, steps int64) EagerKernel {
-	ranges, to := map[int32]int64{}, map[int32]int64{}
-	for path, n := range one.paths {
+// usual returns the most frequent path of those that end in the most frequent innermost range.
+func (t *texts) usual(paths map[int32]int64) int32 {
+	ranges, within := map[int32]int64{}, maps.Clone(paths)
+	for path, n := range paths {
 		ranges[t.sites.Range(path)] += n
 	}
-	within := most(ranges)
-	for path, n := range one.paths {
-		if t.sites.Range(path) == within {
-			to[path] = n
-		}
-	}
-	path, class := most(to), t.kernels.of(name).class
-	k := EagerKernel{
-		Name: t.kernels.Text(name), Count: one.count, Us: us(one.ns), PerStep: perStep(float64(one.count), steps), Generation: one.generation,
-		Range: t.sites.RangeText(path), Path: t.sites.PathText(path), Source: t.Source(path), Capturable: one.generation > 0 && replay.Capturable(class),
-	}
-	if class >= 0 {
-		k.Class = event.Classes[class]
-	}
-	return k
+	name := most(ranges)
+	maps.DeleteFunc(within, func(path int32, _ int64) bool { return t.sites.Range(path) != name })
+	return most(within)
 }
 
 // recapture returns the command line, or the argument of PyTorch's profiler, that records
@@ -164,9 +154,8 @@ func recapture(rep *CoverageReport, source string) string {
 	return ""
 }
 
-// most returns the key with the largest count, the smallest such key, or -1 without keys.
-func most[K ~int32](counts map[K]int64) K {
-	best := K(-1)
+// most returns the key with the largest count, the smallest such key.
+func most[K cmp.Ordered](counts map[K]int64) (best K) {
 	for i, k := range slices.Sorted(maps.Keys(counts)) {
 		if i == 0 || counts[k] > counts[best] {
 			best = k

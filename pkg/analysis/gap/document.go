@@ -65,7 +65,7 @@ func (rep *Report) title() report.Text {
 	switch {
 	case f == nil:
 		return report.Plain("Where the GPUs wait")
-	case rep.single:
+	case rep.Single:
 		return report.Plain("Cannot tell what to begin with: there is one whole step")
 	case f.GainUs == nil:
 		return report.Plain(f.Title)
@@ -88,7 +88,7 @@ func (rep *Report) last() report.Text {
 		return nil
 	}
 	text := report.Textf("Idle %s", report.Percent(rep.Idle.TotalUs/rep.Idle.WindowUs))
-	if target := rep.Handoff.FirstTarget; target != nil && !rep.single {
+	if target := rep.Handoff.FirstTarget; target != nil && !rep.Single {
 		text = report.Textf("%s; begin with %s", text, report.Name(*target))
 	}
 	return text

@@ -55,7 +55,7 @@ func (c *Watch) evidence(views []*view) *evidence {
 		for _, t := range v.total {
 			s := stratum{v.id, t.phase, c.sites.WithoutHolder(t.key)}
 			if all[s] == nil {
-				all[s] = &found{}
+				all[s] = &found{exact: map[int32]int64{}, python: map[int32]int64{}}
 			}
 			all[s].ns += t.ns
 		}
@@ -77,14 +77,8 @@ func (c *Watch) evidence(views []*view) *evidence {
 func (f *found) add(e *idle.Evidence) {
 	switch {
 	case e.Ns > 0:
-		if f.exact == nil {
-			f.exact = map[int32]int64{}
-		}
 		f.exact[e.Stack] += e.Ns
 	case e.Python:
-		if f.python == nil {
-			f.python = map[int32]int64{}
-		}
 		f.python[e.Stack]++
 	case e.Stack < 0: // a sample without a stack
 		f.bare = true
@@ -217,7 +211,7 @@ func (e *evidence) functions(stack int32) []string {
 	if stack < 0 {
 		return nil
 	}
-	return strings.Split(e.header.Stacks[stack], ";")
+	return strings.Split(e.stackText(stack), ";")
 }
 
 // shared divides ns among the stacks in order, in proportion to their counts. The parts add

@@ -26,10 +26,9 @@ type gathering struct {
 	list  []findings.Fact
 	kinds map[*view][]step.Kind // of the steps that count, in order
 
-	idleIn  map[place]int64 // idle time in calls, ns
+	called  map[place]*called
 	sources map[string]string
-	limited map[int32]int   // by rank: how often a CPU quota stopped it
-	called  map[place]tally // calls, by place
+	limited map[int32]int // by rank: how often a CPU quota stopped it
 	found   *evidence
 	sampled []findings.Fact // facts from CPU samples that the catalogue recognises
 }
@@ -63,11 +62,27 @@ func (f *gathering) recording() (err error) {
 // place is a call and the ranges around it, as text.
 type place struct{ call, path string }
 
+// called is what is known of the calls at a place. after counts those that are in no range by the
+// range that they follow. idle is the idle time in them, in ns.
+type called struct {
+	tally
+	idle  int64
+	after map[string]int64
+}
+
+// at returns the calls at a place.
+func (f *gathering) at(p place) *called {
+	if f.called[p] == nil {
+		f.called[p] = &called{after: map[string]int64{}}
+	}
+	return f.called[p]
+}
+
 // gather returns the facts of a run.
 func (c *Watch) gather(rep *Report, views []*view, found *evidence) ([]findings.Fact, error) {
 	f := &gathering{
 		c: c, rep: rep, views: views, found: found, kinds: map[*view][]step.Kind{},
-		idleIn: map[place]int64{}, sources: map[string]string{}, limited: map[int32]int{}, called: map[place]tally{},
+		called: map[place]*called{}, sources: map[string]string{}, limited: map[int32]int{},
 	}
 	for _, v := range views {
 		f.kinds[v] = v.walk.Kinds(c.method, v.from, v.to)
@@ -75,17 +90,16 @@ func (c *Watch) gather(rep *Report, views []*view, found *evidence) ([]findings.
 	if err := f.recording(); err != nil {
 		return nil, err
 	}
-	after := f.tally()
+	f.tally()
 	f.samples()
 	f.idle(f.pauses())
-	f.calls(after)
+	f.calls()
 	f.ahead()
 	f.steps()
 	f.kernels()
 	f.straggler()
 	f.list = append(f.list, f.sampled...)
-	f.threads()
-	return f.list, nil
+	return append(f.list, c.threads.busy()...), nil
 }
 
 // add adds a fact.
@@ -123,8 +137,8 @@ func (f *gathering) idle(paused map[string]bool) {
 				s.call = ""
 			}
 			f.sources[s.path] = f.c.Source(path)
-			if s.cause >= idle.Launch && s.cause <= idle.API {
-				f.idleIn[place{s.call, s.path}] += total[k]
+			if s.cause.InCall() {
+				f.at(place{s.call, s.path}).idle += total[k]
 			}
 			if paused[causeOf(&s)] {
 				continue
@@ -211,7 +225,7 @@ func (f *gathering) spot(s *spot, ns int64) {
 		}
 	}
 	if slices.Contains(one.Is, "graph_launch") {
-		g, t := &f.rep.Graph, f.called[place{one.Call, one.Path}]
+		g, t := &f.rep.Graph, f.at(place{one.Call, one.Path})
 		if n := g.Recorded - g.Whole; n > 0 && g.Whole == 0 { // nodes per graph, and launch time per node
 			each, nodes := us(t.ns)/float64(max(1, t.count)), float64(g.Replayed)/float64(n)
 			one.Numbers["nodes_most"], one.Numbers["launch_us_most"], one.Numbers["node_us_most"] = math.Round(nodes), each, each/max(1, nodes)
@@ -303,12 +317,8 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 		if f.c.isMarker(name) { // the step itself: its work has no range
 			advised = idle.Untraced.String()
 		}
-	case cause == idle.Untraced.String():
-		does = "runs code with no NVTX range"
-	case cause == idle.GC.String():
-		does = "runs Python's garbage collector"
-	case cause == idle.GIL.String():
-		does = "waits for Python's GIL"
+	case doings[cause] != "":
+		does = doings[cause]
 	default:
 		does = "is in " + call
 		if cudaname.ClassAPI(call) == event.GraphLaunch {
@@ -317,6 +327,9 @@ func (f *gathering) doing(cause, call string) (does, remedy string) {
 	}
 	return does, cmp.Or(f.c.opt.Advice(advised), "find the lines that take the time, and move what the next launch does not need to after it")
 }
+
+// doings are what a launching thread does in causes that are no calls.
+var doings = map[string]string{"untraced": "runs code with no NVTX range", "gc": "runs Python's garbage collector", "gil": "waits for Python's GIL"}
 
 // who identifies a thread of a rank, or of a process without a GPU (noRank).
 type who struct {
@@ -421,66 +434,45 @@ func (f *gathering) ahead() {
 	}
 }
 
-// threads adds a fact for each thread that spins or keeps a whole core busy.
-func (f *gathering) threads() {
-	for _, b := range f.c.threads.busy() {
-		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": report.Capital(b.named())},
-			Numbers: map[string]float64{"on_share": b.Share, "asking_share": b.Asking}}
-		if b.spins() {
-			one.Is, one.Names["asks"] = []string{"spins"}, b.Call
-		}
-		f.add(one)
-	}
-}
-
-// tally adds up calls by place. after counts the calls of a place that are in no range by the
-// range that they follow.
-func (f *gathering) tally() (after map[place]map[string]int64) {
-	after = map[place]map[string]int64{}
+// tally adds up calls by place.
+func (f *gathering) tally() {
 	for _, v := range f.views {
 		for b := range v.eachBin() {
 			for at, n := range b.calls {
 				p := place{f.c.kernels.Text(at.name), f.c.sites.PathText(at.path)}
 				f.sources[p.path] = f.c.Source(at.path)
-				if after[p] == nil {
-					after[p] = map[string]int64{}
-				}
-				after[p][f.c.ranges.Text(at.after)] += n.count
-				t := f.called[p]
-				f.called[p] = tally{t.count + n.count, t.parts + n.parts, t.ns + n.ns}
+				t := f.at(p)
+				t.tally.add(*n)
+				t.after[f.c.ranges.Text(at.after)] += n.count
 			}
 		}
 	}
-	return after
 }
 
 // calls adds facts about calls in which launching threads wait for the GPU, poll, copy, create
 // objects or load code.
-func (f *gathering) calls(after map[place]map[string]int64) {
-	sums, layers, pinned := f.called, 0.0, map[place]int64{}
-	for at, n := range f.c.pinned {
-		pinned[place{f.c.kernels.Text(at.name), f.c.sites.PathText(at.path)}] += n
-	}
+func (f *gathering) calls() {
+	layers := 0.0
 	if p := f.rep.Pattern; p != nil && p.Layers != nil {
 		layers = float64(*p.Layers)
 	}
-	for _, p := range slices.SortedFunc(maps.Keys(sums), func(a, b place) int {
-		return cmp.Or(cmp.Compare(sums[b].ns, sums[a].ns), strings.Compare(a.call+a.path, b.call+b.path))
+	for _, p := range slices.SortedFunc(maps.Keys(f.called), func(a, b place) int {
+		return cmp.Or(cmp.Compare(f.called[b].ns, f.called[a].ns), strings.Compare(a.call+a.path, b.call+b.path))
 	}) {
-		t := sums[p]
+		t := f.called[p]
 		for _, k := range callKinds {
-			if !k.of(p.call) || !stat.MostOf(t.parts, t.count) || k.kind == mayBlock && pinned[p] > 0 {
+			if !k.of(p.call) || t.count == 0 || !stat.MostOf(t.parts, t.count) || k.kind == mayBlock && t.pinned > 0 {
 				continue
 			}
-			if k.kind == mayBlock && pinned[p] < 0 {
+			if k.kind == mayBlock && t.pinned < 0 {
 				k.kind = "blocks because the host memory is pageable"
 			}
 			one := findings.Fact{Of: findings.Calls, Is: []string{k.is}, Call: p.call, Path: p.path, Names: map[string]string{"kind": k.kind, "remedy": k.remedy},
 				Numbers: map[string]float64{"count": float64(t.count), "call_us": us(t.ns)}}
-			if ns := f.idleIn[p]; ns > 0 {
-				one.Numbers["idle_us"] = us(ns)
+			if t.idle > 0 {
+				one.Numbers["idle_us"] = us(t.idle)
 			}
-			for name, n := range after[p] {
+			for name, n := range t.after {
 				if name != "" && stat.MostOf(n, t.count) {
 					one.Names["after"] = name
 				}
@@ -574,11 +566,4 @@ func (f *gathering) samples() {
 }
 
 // isMarker reports whether a range is a forward-step marker.
-func (c *Watch) isMarker(name string) bool {
-	for id := range int32(c.ranges.Len()) {
-		if c.ranges.of(id).marker && c.ranges.Text(id) == name {
-			return true
-		}
-	}
-	return false
-}
+func (c *Watch) isMarker(name string) bool { return c.ranges.of(c.ranges.ID([]byte(name))).marker }

@@ -193,9 +193,9 @@ func (f *gathering) launches(phase event.Phase, one findings.Fact, steps float64
 			}
 		}
 	}
-	for at, ns := range f.idleIn {
+	for at, t := range f.called {
 		if cudaname.ClassAPI(at.call) == event.Launch {
-			idle[at.path] += ns
+			idle[at.path] += t.idle
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(can)) {

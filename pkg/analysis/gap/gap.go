@@ -86,8 +86,6 @@ type Watch struct {
 	trace   *replay.Trace // the same rows, to replay for gains
 	replay  func(treatments []replay.Scenario, means bool) (*replay.Report, error)
 
-	pinned map[site]int64 // by site of copy calls that block: copies of pinned memory less those of pageable memory
-
 	ranks []*rank
 	rows  int64
 	cur   *rank
@@ -122,7 +120,7 @@ func NewWatch(h *event.Header, opt Options) *Watch {
 
 // newWatch returns a Watch that uses the given store and replays all rows, not a sample.
 func newWatch(h *event.Header, opt Options, store *spill.Store) *Watch {
-	c := &Watch{header: h, opt: opt, store: store, pinned: map[site]int64{}}
+	c := &Watch{header: h, opt: opt, store: store}
 	c.opt.Top = max(cmp.Or(opt.Top, DefaultTop), 0)
 	if opt.Advice == nil {
 		c.opt.Advice = func(string) string { return "" }

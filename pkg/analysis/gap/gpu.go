@@ -29,8 +29,8 @@ type activity struct {
 // as activity only with BusyAll, but those of a replay show that it was recorded.
 func (r *rank) addGPU(b *event.Batch, i int, kind event.Kind) {
 	if class, ok := b.Class.Get(i); ok && (class == event.Pinned || class == event.Pageable) {
-		if l := r.calling.ring.find(b.Correlation.Values[i], b.LaunchStart.Values[i]); l != nil {
-			r.c.pinned[site{l.name, l.path, -1}] += 2*int64(b2n(class == event.Pinned)) - 1
+		if l := r.calling.ring.find(b.Correlation.Values[i], b.LaunchStart.Values[i]); l != nil && r.counting() {
+			r.now.calls.add(site{l.name, l.path, -1}, tally{pinned: 2*int64(b2n(class == event.Pinned)) - 1})
 		}
 	}
 	busy := r.idle.IsActivity(b, i)

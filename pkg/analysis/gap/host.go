@@ -21,31 +21,25 @@ func (r *rank) addCall(b *event.Batch, i int) {
 	}
 	of := r.thread(h.Thread)
 	of.called = max(of.called, b.End.Values[i])
-	effect := r.c.kernels.of(h.Name).effect
+	effect, launch := r.c.kernels.of(h.Name).effect, h.Class == event.Launch || h.Class == event.GraphLaunch
+	one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
 	switch {
-	case h.Class == event.Launch, h.Class == event.GraphLaunch:
-		if c, ok := b.Correlation.Get(i); ok && c >= 0 {
-			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
-		}
+	case launch:
 		of.launches = true
-		if h.Class == event.GraphLaunch && r.counting() {
-			r.now.calls.add(site{h.Name, h.Path, -1}, tally{1, 1, b.End.Values[i] - b.Start.Values[i]})
+	case h.Class == event.Memop && one.ns < blocking && effect&cudaname.Blocks == 0: // it is only queued
+		return
+	case h.Class != event.APISync && h.Class != event.Memop && h.Class != event.Alloc && effect&(cudaname.Polls|cudaname.LoadsCode) == 0:
+		return
+	}
+	if c, ok := b.Correlation.Get(i); ok && c >= 0 && (launch || h.Class == event.Memop) {
+		r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
+	}
+	if h.Class != event.Launch && r.counting() {
+		at := site{h.Name, h.Path, -1}
+		if one.parts = int64(b2n(of.launches)); h.Path < 0 {
+			at.after = of.outer - 1
 		}
-	case h.Class == event.APISync, h.Class == event.Memop, h.Class == event.Alloc, effect&(cudaname.Polls|cudaname.LoadsCode) != 0:
-		one := tally{count: 1, ns: b.End.Values[i] - b.Start.Values[i]}
-		if h.Class == event.Memop && one.ns < blocking && effect&cudaname.Blocks == 0 {
-			break // it is only queued
-		}
-		if c, ok := b.Correlation.Get(i); ok && c >= 0 && h.Class == event.Memop {
-			r.calling.ring.add(c, b.Start.Values[i], h.Path, h.Name)
-		}
-		if r.counting() {
-			at := site{h.Name, h.Path, -1}
-			if one.parts = int64(b2n(of.launches)); h.Path < 0 {
-				at.after = of.outer - 1
-			}
-			r.now.calls.add(at, one)
-		}
+		r.now.calls.add(at, one)
 	}
 }
 

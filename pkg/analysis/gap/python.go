@@ -2,7 +2,6 @@ package gap
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,14 +21,31 @@ type PythonLine struct {
 	ns int64
 }
 
-// pythonLines lists the lines with samples, those with the most idle time first. It returns
-// nil if there are fewer than minSamples. total is what shares are of, in us.
+// pythonLines lists the lines with samples, those with the most idle time first, of a cause, or of
+// all for "". It returns nil if there are fewer than minSamples. total is what shares are of, in
+// us.
 //
 // Time is divided within a cause and range, not within a why. To take a sample, the profiler
 // stops the thread, which then seems to wait for the interpreter lock whatever it did before.
-func (e *evidence) pythonLines(total float64, strata map[stratum]*found) (list []PythonLine) {
+// Time that was never divided by why is left out.
+func (e *evidence) pythonLines(total float64, cause string) (list []PythonLine) {
+	whole := map[stratum]*found{}
+	for of, f := range e.strata {
+		key, why := e.sites.Undivided(of.key)
+		if why == idle.None || cause != "" && e.sites.CauseName(key) != cause {
+			continue
+		}
+		of.key = key
+		if whole[of] == nil {
+			whole[of] = &found{python: map[int32]int64{}}
+		}
+		whole[of].ns += f.ns
+		for stack, n := range f.python {
+			whole[of].python[stack] += n
+		}
+	}
 	lines, samples := map[string]*PythonLine{}, int64(0)
-	for _, f := range e.whole(strata) {
+	for _, f := range whole {
 		order := e.inOrder(f.python)
 		for k, ns := range shared(f.ns, order, f.python) {
 			text := e.stackText(order[k])
@@ -55,29 +71,13 @@ func (e *evidence) pythonLines(total float64, strata map[stratum]*found) (list [
 	return list
 }
 
-// whole adds up strata over whys, and returns those with samples of Python functions. Time
-// that was never divided by why is left out.
-func (e *evidence) whole(strata map[stratum]*found) map[stratum]*found {
-	parts := map[stratum]*found{}
-	for of, f := range strata {
-		key, why := e.sites.Undivided(of.key)
-		if why == idle.None {
-			continue
-		}
-		of.key = key
-		if parts[of] == nil {
-			parts[of] = &found{}
-		}
-		parts[of].ns += f.ns
-		for stack, n := range f.python {
-			if parts[of].python == nil {
-				parts[of].python = map[int32]int64{}
-			}
-			parts[of].python[stack] += n
-		}
+// lineIn returns the line of Python with the most idle time of a cause, nil if there are too
+// few samples.
+func (e *evidence) lineIn(cause string) *PythonLine {
+	if lines := e.pythonLines(1, cause); len(lines) > 0 {
+		return &lines[0]
 	}
-	maps.DeleteFunc(parts, func(_ stratum, f *found) bool { return len(f.python) == 0 })
-	return parts
+	return nil
 }
 
 // pythonTable shows the lines of Python.

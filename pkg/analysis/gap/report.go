@@ -29,14 +29,9 @@ type Report struct {
 	// Waits is null if the run has no collectives, or the waits in them are unknown.
 	Waits *Waits `json:"waits"`
 	// Straggler is null without ranks to compare.
-	Straggler *straggler.Report  `json:"straggler"`
-	Findings  []findings.Finding `json:"findings"` // in the order of findings.Result
-	// Pair is the joint gain of the best two findings, null if fewer than two have a gain.
-	Pair *findings.Pair `json:"best_pair"`
-	// First is what to begin with: the first of Findings, or a host operation with a larger
-	// gain (findings.HostWork). It is null if no host thread bounds the steps.
-	First   *findings.Finding `json:"first_target"`
-	Handoff report.Handoff    `json:"optimization_handoff"` // input of the optimization step
+	Straggler *straggler.Report `json:"straggler"`
+	findings.Result
+	Handoff report.Handoff `json:"optimization_handoff"` // input of the optimization step
 	// Stacks, with Options.Stacks, are the idle time and, if known, Waits as stacks. They add up
 	// to both, in ns, and are in no particular order.
 	Stacks []figure.Stack `json:"-"`
@@ -48,7 +43,6 @@ type Report struct {
 	Quota string `json:"-"`
 
 	reason string // why there is nothing to report, else ""
-	single bool   // there is only one step, which cannot tell what a change brings
 }
 
 // Idle is the idle time of all GPUs in the window, and its causes.

@@ -10,21 +10,6 @@ import (
 	"github.com/hostbound/hostbound/pkg/report"
 )
 
-// lineIn returns the line of Python with the most idle time of a cause, nil if there are too
-// few samples.
-func (e *evidence) lineIn(cause string) *PythonLine {
-	of := map[stratum]*found{}
-	for s, f := range e.strata {
-		if key, _ := e.sites.Undivided(s.key); e.sites.CauseName(key) == cause {
-			of[s] = f
-		}
-	}
-	if lines := e.pythonLines(1, of); len(lines) > 0 {
-		return &lines[0]
-	}
-	return nil
-}
-
 // targetOf returns what a finding is about, for the hand-off: a function if known, else a
 // range, a call, or what threads wait for. It returns "" for low load, which is no target.
 func targetOf(f *findings.Finding) string {

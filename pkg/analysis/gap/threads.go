@@ -2,10 +2,13 @@ package gap
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
+	"github.com/hostbound/hostbound/pkg/analysis/findings"
 	"github.com/hostbound/hostbound/pkg/names/cudaname"
+	"github.com/hostbound/hostbound/pkg/report"
 	"github.com/hostbound/hostbound/pkg/stat"
 	"github.com/hostbound/hostbound/pkg/trace/event"
 	"github.com/hostbound/hostbound/pkg/trace/spill"
@@ -22,7 +25,6 @@ const noRank = -1
 // threads ran while launching threads waited.
 type threadWatch struct {
 	header  *event.Header
-	spans   map[int32]stat.Span // time that counts, by rank
 	threads map[who]*watchedThread
 	list    []who      // by thread number
 	runs    *spill.Log // runs on known CPUs, by thread number
@@ -36,9 +38,8 @@ type watchedThread struct {
 	counted  stat.Span // time that counts
 	number   int64
 	ran      int64
-	run      stat.Span // the last run on a CPU
-	poll     stat.Span // the last polling call
-	polled   int64
+	run      stat.Span        // the last run on a CPU
+	poll     stat.Span        // the last polling call
 	polls    map[string]int64 // time on a CPU in polling calls, by name
 	pollName string
 	launches bool
@@ -47,7 +48,7 @@ type watchedThread struct {
 // newThreadWatch returns a threadWatch that keeps runs in store. It ignores all rows if the
 // recording has no runs of threads.
 func newThreadWatch(h *event.Header, store *spill.Store) *threadWatch {
-	return &threadWatch{header: h, spans: map[int32]stat.Span{}, threads: map[who]*watchedThread{}, runs: store.NewLog(3, 0)}
+	return &threadWatch{header: h, threads: map[who]*watchedThread{}, runs: store.NewLog(3, 0)}
 }
 
 // Add observes the rows of a batch.
@@ -63,25 +64,23 @@ func (w *threadWatch) Add(b *event.Batch) {
 				continue
 			}
 			t := w.thread(b, i, id)
-			cpu, known := int32(0), kind != event.Run
-			if !known && b.Columns.Has(event.ColCPU) {
-				if cpu, known = b.CPU.Get(i); known {
-					w.runs.Add(t.number, b.Start.Values[i], b.End.Values[i], int64(cpu))
-				}
-			}
-			class, _ := b.Class.Get(i)
-			t.launches = t.launches || kind == event.API && (class == event.Launch || class == event.GraphLaunch)
-			at := stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}.Clip(t.counted)
-			if at.Len() == 0 || !known {
-				continue
-			}
+			at := stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}
 			switch kind {
 			case event.Run:
-				t.on(at)
+				if b.Columns.Has(event.ColCPU) && b.CPU.Valid.Get(i) {
+					w.runs.Add(t.number, at.From, at.To, int64(b.CPU.Values[i]))
+					t.on(at.Clip(t.counted))
+				}
 			case event.OS:
-				t.in(at, b, i, w.asks[0].Of(&b.Name, i, func(name []byte) bool { return cudaname.Asks(string(name)) }))
+				if w.asks[0].Of(&b.Name, i, func(name []byte) bool { return cudaname.Asks(string(name)) }) {
+					t.in(at.Clip(t.counted), string(b.Name.Get(i)))
+				}
 			default:
-				t.in(at, b, i, w.asks[1].Of(&b.Name, i, func(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.Polls != 0 }))
+				class, _ := b.Class.Get(i)
+				t.launches = t.launches || class == event.Launch || class == event.GraphLaunch
+				if w.asks[1].Of(&b.Name, i, func(name []byte) bool { return cudaname.EffectOf(string(name))&cudaname.Polls != 0 }) {
+					t.in(at.Clip(t.counted), string(b.Name.Get(i)))
+				}
 			}
 		}
 	}
@@ -89,22 +88,16 @@ func (w *threadWatch) Add(b *event.Batch) {
 
 // thread returns the thread of row i.
 func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
-	rank := int32(noRank)
+	of := who{noRank, id}
 	if r, ok := b.Rank.Get(i); ok {
-		rank = r
+		of.rank = r
 	}
-	of := who{rank, id}
 	if w.last != nil && w.lastWho == of { // Fast path: the rows of a thread tend to come together.
 		return w.last
 	}
 	t := w.threads[of]
 	if t == nil {
-		in, ok := w.spans[rank]
-		if !ok {
-			in = w.span(rank)
-			w.spans[rank] = in
-		}
-		t = &watchedThread{counted: in, polls: map[string]int64{}, number: int64(len(w.list))}
+		t = &watchedThread{counted: w.span(of.rank), polls: map[string]int64{}, number: int64(len(w.list))}
 		w.list = append(w.list, of)
 		w.threads[of] = t
 	}
@@ -115,19 +108,18 @@ func (w *threadWatch) thread(b *event.Batch, i int, id int64) *watchedThread {
 // on observes a run on a CPU.
 func (t *watchedThread) on(at stat.Span) {
 	at.From = max(at.From, t.run.To)
-	if at.Len() == 0 {
-		return
+	if at.Len() > 0 {
+		t.ran += at.Len()
+		t.run = at
+		t.asked(at, t.poll)
 	}
-	t.ran += at.Len()
-	t.run = at
-	t.asked(at, t.poll)
 }
 
-// in observes a call, of row i; polls says whether it is a polling call.
-func (t *watchedThread) in(at stat.Span, b *event.Batch, i int, polls bool) {
-	if polls {
+// in observes a polling call.
+func (t *watchedThread) in(at stat.Span, name string) {
+	if at.Len() > 0 {
 		at.From = max(at.From, t.poll.To)
-		t.poll, t.pollName = at, string(b.Name.Get(i))
+		t.poll, t.pollName = at, name
 		t.asked(t.run, at)
 	}
 }
@@ -135,46 +127,32 @@ func (t *watchedThread) in(at stat.Span, b *event.Batch, i int, polls bool) {
 // asked adds the time that a run and a polling call have in common.
 func (t *watchedThread) asked(run, poll stat.Span) {
 	if ns := run.Clip(poll).Len(); ns > 0 {
-		t.polled += ns
 		t.polls[t.pollName] += ns
 	}
 }
 
-// busyThread is a thread that is on a CPU nearly all the time, or polls.
-type busyThread struct {
-	who
-	Share    float64 // of the time that counts, on a CPU
-	Call     string  // polling call with the most time, "" for none
-	Asking   float64 // share of the time that counts, on a CPU in polling calls
-	Launches bool
-}
-
-// spins reports whether the thread polls for most of the time.
-func (b *busyThread) spins() bool { return b.Asking >= spinning }
-
-// busy returns the threads that spin, and those that keep a core busy without launching
-// anything, the busiest first. It returns none for runs without GPU work.
-func (w *threadWatch) busy() (all []busyThread) {
-	for of, t := range w.threads {
-		in := t.counted
-		if t.ran == 0 || in.From == math.MinInt64 {
-			continue
+// busy returns facts about the threads that spin, and about those that keep a core busy without
+// launching anything, the busiest first. It returns none for runs without GPU work.
+func (w *threadWatch) busy() (facts []findings.Fact) {
+	share := func(of who) float64 { return float64(w.threads[of].ran) / float64(w.threads[of].counted.Len()) }
+	for _, of := range slices.SortedFunc(maps.Keys(w.threads), func(a, b who) int { return cmp.Or(cmp.Compare(share(b), share(a)), a.compare(b)) }) {
+		t, polled := w.threads[of], int64(0)
+		for _, ns := range t.polls {
+			polled += ns
 		}
-		whole := float64(in.Len())
-		b := busyThread{who: of, Share: float64(t.ran) / whole, Asking: float64(t.polled) / whole, Launches: t.launches}
-		for name, ns := range t.polls {
-			if b.Call == "" || ns > t.polls[b.Call] || ns == t.polls[b.Call] && name < b.Call {
-				b.Call = name
-			}
-		}
-		if b.spins() || b.Share >= saturated && !t.launches {
-			all = append(all, b)
+		asking := float64(polled) / float64(t.counted.Len())
+		one := findings.Fact{Of: findings.Threads, Is: []string{"busy"}, Names: map[string]string{"thread": report.Capital(of.named())},
+			Numbers: map[string]float64{"on_share": share(of), "asking_share": asking}}
+		switch {
+		case t.counted.From == math.MinInt64: // no GPU work
+		case asking >= spinning:
+			one.Is, one.Names["asks"] = []string{"spins"}, most(t.polls)
+			facts = append(facts, one)
+		case share(of) >= saturated && !t.launches:
+			facts = append(facts, one)
 		}
 	}
-	slices.SortFunc(all, func(a, b busyThread) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), a.compare(b.who))
-	})
-	return all
+	return facts
 }
 
 // span returns the time from the first to the last GPU work in the report of a rank, or in

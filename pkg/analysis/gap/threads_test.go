@@ -2,6 +2,7 @@ package gap
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hostbound/hostbound/pkg/format/nsys"
@@ -39,10 +40,10 @@ func TestBusy(t *testing.T) {
 	var got []string
 	for _, b := range w.busy() {
 		what := "works"
-		if b.spins() {
-			what = "spins in " + b.Call
+		if b.Is[0] == "spins" {
+			what = "spins in " + b.Names["asks"]
 		}
-		if b.rank == noRank {
+		if strings.Contains(b.Names["thread"], "process without a GPU") {
 			what += " elsewhere"
 		}
 		got = append(got, what)

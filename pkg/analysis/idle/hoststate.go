@@ -124,18 +124,17 @@ func (w Why) InCall() bool { return w >= Blocked }
 // start, of equal starts the longer first. Times are in ns.
 type HostState struct {
 	held  [event.Load - event.ByProfiler + 1]int64 // latest end of each overhead
-	calls []call                                   // open calls; those that have ended are dropped lazily
-	ran   bool                                     // a run was observed
-	known bool                                     // of the last run: whether the thread is known to be on a CPU
-	end   int64                                    // end of the last run
+	calls stack[call]
+	ran   bool  // a run was observed
+	known bool  // of the last run: whether the thread is known to be on a CPU
+	end   int64 // end of the last run
 
 	silent   bool // OS calls were not recorded
 	observed bool // anything was observed
 }
 
-// call is an open OS call.
+// call is an OS call.
 type call struct {
-	end     int64
 	name    int32
 	in, off Why // answers if it is unknown whether the thread is on a CPU, and if it is off it
 }
@@ -161,10 +160,6 @@ func (h *HostState) Call(start, end int64, of event.Class, name int32, waits boo
 	if end <= start {
 		return
 	}
-	n := len(h.calls)
-	for n > 0 && h.calls[n-1].end <= end { // hidden by this call until it ends
-		n--
-	}
 	class, off := Why(len(cudaname.OSClasses)-1), Preempted
 	if event.OSLock <= of && of <= event.OSFile { // same order as OSClasses
 		class = Why(of - event.OSLock)
@@ -172,7 +167,8 @@ func (h *HostState) Call(start, end int64, of event.Class, name int32, waits boo
 	if waits {
 		off = Blocked
 	}
-	h.calls, h.observed = append(h.calls[:n], call{end, name, In + class, off + class}), true
+	h.calls.push(end, call{name, In + class, off + class})
+	h.observed = true
 }
 
 // Run observes a run on a CPU that ends at end. If known is false, it is unknown whether the
@@ -193,15 +189,15 @@ func (h *HostState) At(now, limit int64, in Cause) (Why, int64) {
 		}
 	}
 	on, off, limit := h.cpu(now, limit)
-	if c := h.open(now); c != nil {
+	if c := h.calls.innermost(now); c != nil {
 		limit = min(limit, c.end)
 		switch {
 		case off:
-			return c.off, limit
+			return c.of.off, limit
 		case on:
-			return Call + Why(c.name), limit
+			return Call + Why(c.of.name), limit
 		}
-		return c.in, limit
+		return c.of.in, limit
 	}
 	switch {
 	case off && in.InCall():
@@ -228,15 +224,4 @@ func (h *HostState) cpu(now, limit int64) (on, off bool, until int64) {
 		return h.known, false, min(limit, h.end)
 	}
 	return false, true, limit
-}
-
-// open returns the innermost open call, nil for none.
-func (h *HostState) open(now int64) *call {
-	for n := len(h.calls); n > 0; n-- {
-		if c := &h.calls[n-1]; c.end > now {
-			return c
-		}
-		h.calls = h.calls[:n-1]
-	}
-	return nil
 }

@@ -1,27 +1,21 @@
 package idle
 
-// openCall is an open API call.
-type openCall struct {
-	start, end int64
-	cause      Cause
-	key        Key
-}
-
-// openRange is an open NVTX range.
-type openRange struct {
-	end  int64
-	path int32
+// callAt is an API call that starts at a time.
+type callAt struct {
+	start int64
+	cause Cause
+	key   Key
 }
 
 // Thread is the state of a host thread over time. Its spans must come in order of start, of
 // equal starts the longer first. Times are in ns.
 type Thread struct {
 	now    int64 // its state is known before this time
-	calls  []openCall
-	ranges []openRange
-	wait   int64 // latest end of its waits for the interpreter lock
-	hold   int64 // latest end of its holds of the lock
-	gc     int64 // latest end of its garbage collections
+	calls  stack[callAt]
+	ranges stack[int32] // by path
+	wait   int64        // latest end of its waits for the interpreter lock
+	hold   int64        // latest end of its holds of the lock
+	gc     int64        // latest end of its garbage collections
 
 	// Host, if not nil, divides each state by why the thread was stalled in it, as Sites numbers
 	// the parts.
@@ -43,14 +37,9 @@ func (t *Thread) Call(start, end int64, cause Cause, key Key) {
 		return
 	}
 	t.Advance(start)
-	n := len(t.calls)
-	if n > 0 && t.calls[n-1].start == start && t.calls[n-1].end == end && t.calls[n-1].cause < cause {
-		return
+	if c := t.calls.innermost(start); c == nil || c.of.start != start || c.end != end || c.of.cause >= cause {
+		t.calls.push(end, callAt{start, cause, key})
 	}
-	for n > 0 && t.calls[n-1].end <= end {
-		n--
-	}
-	t.calls = append(t.calls[:n], openCall{start, end, cause, key})
 }
 
 // Range observes an NVTX range; path is its number in [Sites].
@@ -59,11 +48,7 @@ func (t *Thread) Range(start, end int64, path int32) {
 		return
 	}
 	t.Advance(start)
-	n := len(t.ranges)
-	for n > 0 && t.ranges[n-1].end < end {
-		n--
-	}
-	t.ranges = append(t.ranges[:n], openRange{end, path})
+	t.ranges.push(end, path)
 }
 
 // Wait observes a wait for the interpreter lock.
@@ -87,21 +72,10 @@ func (t *Thread) Collect(start, end int64) {
 // Path returns the path of the innermost range that is open at the time of the last Advance,
 // -1 for none.
 func (t *Thread) Path() int32 {
-	if r := t.innermost(); r != nil {
-		return r.path
+	if r := t.ranges.innermost(t.now); r != nil {
+		return r.of
 	}
 	return -1
-}
-
-// innermost returns the innermost open range, nil for none.
-func (t *Thread) innermost() *openRange {
-	for n := len(t.ranges); n > 0; n-- {
-		if r := &t.ranges[n-1]; r.end > t.now {
-			return r
-		}
-		t.ranges = t.ranges[:n-1]
-	}
-	return nil
 }
 
 // Advance computes the states up to time to. No span that starts earlier may follow.
@@ -122,11 +96,8 @@ func (t *Thread) Advance(to int64) {
 
 // state returns the state of the thread now, and until when it lasts, at most limit.
 func (t *Thread) state(limit int64) (Cause, Key, int64) {
-	for n := len(t.calls); n > 0; n-- {
-		if c := &t.calls[n-1]; c.end > t.now {
-			return c.cause, c.key, min(c.end, limit)
-		}
-		t.calls = t.calls[:n-1]
+	if c := t.calls.innermost(t.now); c != nil {
+		return c.of.cause, c.of.key, min(c.end, limit)
 	}
 	if t.wait > t.now {
 		if t.hold <= t.now {
@@ -137,8 +108,8 @@ func (t *Thread) state(limit int64) (Cause, Key, int64) {
 	if t.gc > t.now {
 		return GC, Key(GC), min(t.gc, limit)
 	}
-	if r := t.innermost(); r != nil {
-		return Host, named + Key(r.path), min(r.end, limit)
+	if r := t.ranges.innermost(t.now); r != nil {
+		return Host, named + Key(r.of), min(r.end, limit)
 	}
 	return Untraced, Key(Untraced), limit
 }

@@ -18,9 +18,7 @@
 //
 // # How
 //
-// Open calls and open ranges are two stacks, with the latest end at the bottom. A span that
-// ends before a later one does can never be innermost again, so it is removed when that one
-// comes. For waits, holds and collections only the latest end matters. States are kept as
+// Open calls and open ranges are two stacks. For waits, holds and collections only the latest end matters. States are kept as
 // runs until they are forgotten.
 
 package idle
