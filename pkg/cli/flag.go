@@ -141,7 +141,7 @@ func (c *Call) check(cmd *Command) error {
 	if slices.Contains(c.Files, "") {
 		return Misuse("the name of a file is empty", "give a name, or none to read standard input")
 	}
-	if err := c.Guard(nil, nil); err != nil {
+	if err := c.Guard(nil); err != nil {
 		return err
 	}
 	return refuse(func(f *Flag, value string) error {

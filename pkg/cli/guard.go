@@ -12,9 +12,9 @@ import (
 // directory or as a shell redirection, and two outputs that are the same file. Files on
 // the command line are checked before a command begins; a command calls Guard for
 // further files that only it knows.
-func (c *Call) Guard(moreInputs, moreOutputs []string) error {
+func (c *Call) Guard(moreInputs []string) error {
 	inputs, outputs := c.filePaths(c.cmd)
-	inputs, outputs = append(inputs, realFiles(moreInputs)...), append(outputs, realFiles(moreOutputs)...)
+	inputs = append(inputs, realFiles(moreInputs)...)
 	for _, out := range outputs {
 		for _, in := range inputs {
 			if err := checkNotInput(out, in); err != nil {

@@ -21,9 +21,8 @@ type Rise struct {
 	// is a step.
 	From, Since int
 	Slope       bool
-	// Before is the level before the rise, By how far the level of the last value lies
-	// above it.
-	Before, By float64
+	// By is how far the level of the last value lies above the level before the rise.
+	By float64
 	// P bounds the probability of so significant a rise if the level of the last value
 	// lies at most the margin above the level before.
 	P float64
@@ -77,7 +76,7 @@ func LastRise(x []float64, levels []int, margin float64) (r Rise, ok bool) {
 				p = tTail(df, above/err) / 2
 			}
 			if p < r.P {
-				r = Rise{From: start, Since: since, Slope: slope, Before: mean + before, By: by, P: p}
+				r = Rise{From: start, Since: since, Slope: slope, By: by, P: p}
 			}
 		}
 	}

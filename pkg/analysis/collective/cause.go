@@ -1,10 +1,7 @@
 package collective
 
-import "github.com/hostbound/hostbound/pkg/trace/spill"
-
 // resolver finds the causes of waits. Meetings must come in the order of their ends.
 type resolver struct {
-	m     *Match
 	lanes []resolved // by lane
 }
 
@@ -27,10 +24,10 @@ type sinceLast struct {
 }
 
 func newResolver(m *Match) *resolver {
-	r := &resolver{m: m, lanes: make([]resolved, len(m.Lanes))}
+	r := &resolver{lanes: make([]resolved, len(m.Lanes))}
 	for k := range r.lanes {
 		log := m.Lanes[k].Log
-		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read(spill.None)}, since: make([]sinceLast, len(m.Groups))}
+		r.lanes[k] = resolved{parts: partCursor{reader: log.parts.Read()}, since: make([]sinceLast, len(m.Groups))}
 		if !m.Lanes[k].Stepless {
 			r.lanes[k].firsts = log.firsts
 		}

@@ -26,7 +26,7 @@ type cursor struct {
 var allColumns = spill.Columns(colLength, colStep, colName, colOwn, colOwned)
 
 func newCursor(lane int, l *Lane, clock Clock) *cursor {
-	return &cursor{lane: lane, stepless: l.Stepless, clock: clock, reader: l.Log.rows.Read(spill.None)}
+	return &cursor{lane: lane, stepless: l.Stepless, clock: clock, reader: l.Log.rows.Read()}
 }
 
 // next reads the next collective. It returns false after the last one.

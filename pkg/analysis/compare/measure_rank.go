@@ -252,9 +252,7 @@ func (r *rank) finish() {
 	r.addIdle()
 	r.idle = attribution{}
 	r.closeRanges(never - 1)
-	if r.gpus = len(r.devices); r.gpus > 0 {
-		r.device = r.devices[0].device
-	}
+	r.gpus = len(r.devices)
 	if w := r.walk.Window; w != nil {
 		r.size, r.unlike = w.CommonSize, w.UnlikeMarkers
 	}

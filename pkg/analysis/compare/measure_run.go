@@ -49,7 +49,6 @@ type profile struct {
 	run      int   // index among repeated runs
 	id       int32 // its number in the stream
 	gpus     int   // devices with activity
-	device   int32 // the first of them
 	size     int64 // the most frequent size of its steps, 0 if unknown
 	steps    []step
 	steady   []int32 // indices of steps

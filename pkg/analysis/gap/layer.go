@@ -97,11 +97,7 @@ func (r *rank) addSample(stream int32, a *activity) {
 	if r.gpu != r.gpus[0] {
 		return
 	}
-	path := int32(-1)
-	if a.launch != nil {
-		path = a.launch.path
-	}
 	r.sample.Add(r.at.Place != step.Outside, layer.Sampled{
-		Start: a.Start, End: a.End, Name: a.Name, Path: path, Class: a.class, Stream: stream, Replayed: a.Replayed,
+		Start: a.Start, End: a.End, Name: a.Name, Class: a.class, Stream: stream,
 	})
 }

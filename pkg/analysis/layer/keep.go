@@ -17,10 +17,8 @@ const (
 type Sampled struct {
 	Start, End int64       // ns
 	Name       int32       // id of its name, chosen by the caller
-	Path       int32       // id of the path of ranges around its launch, -1 for none or unknown
 	Class      event.Class // -1 for none
 	Stream     int32       // CUDA stream
-	Replayed   bool        // part of a CUDA graph replay
 }
 
 // Keeper keeps the kernels of at most eight steps, spread over all offered. If steps

@@ -16,7 +16,7 @@ var nameClasses = []event.Class{event.Copy, event.Norm, event.GEMM, event.Attent
 func stepOf(kernels ...int32) (step []Sampled) {
 	at := int64(0)
 	for _, k := range kernels {
-		step = append(step, Sampled{Start: at, End: at + 3000, Name: k, Class: nameClasses[k], Path: -1})
+		step = append(step, Sampled{Start: at, End: at + 3000, Name: k, Class: nameClasses[k]})
 		at += 4000
 	}
 	return step

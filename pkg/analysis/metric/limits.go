@@ -13,9 +13,9 @@ const (
 	// DefaultLeast is the least rise that is called worse, as a share of a step. Steps that
 	// differ by less than 1 % count as the same, as in diff (its direction).
 	DefaultLeast = 0.01
-	// DefaultMemory is how many bytes of memory the collectives of a run may use: enough for
+	// keptInMemory is how many bytes of memory the collectives of a run may use: enough for
 	// more than a million.
-	DefaultMemory = 32 << 20
+	keptInMemory = 32 << 20
 	// stepShare is the part of the chance for the time per step; the other series share the
 	// rest (weighted Bonferroni, S. Holm, Scand. J. Statist. 6, 1979). The time per step is what
 	// a night is about, and the ratios only say where it went.

@@ -61,7 +61,6 @@
 package metric
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hostbound/hostbound/pkg/analysis/collective"
@@ -92,9 +91,6 @@ type Options struct {
 	NoSteps bool
 	// Samples keeps the measurements of each step.
 	Samples bool
-	// Memory is how many bytes collectives may use before they go to a temporary file, 0 for
-	// DefaultMemory.
-	Memory int64
 	// Log receives remarks, a sentence each. It may be nil.
 	Log func(string)
 }
@@ -117,7 +113,7 @@ func Compute(src event.Source, opt Options) (*Result, error) {
 		return nil, &event.Error{Msg: "unknown window " + opt.Window, Advice: "--window takes benchmark or trace"}
 	}
 	c := newComputer(h, opt)
-	c.store = spill.NewStore(cmp.Or(opt.Memory, DefaultMemory))
+	c.store = spill.NewStore(keptInMemory)
 	defer c.store.Close()
 	if err := c.read(src); err != nil {
 		return nil, err

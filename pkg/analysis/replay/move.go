@@ -368,7 +368,7 @@ func (m *mover) fill() error {
 // begin begins a stretch.
 func (m *mover) begin(k int) {
 	m.k, m.place, m.ended = k, 0, false
-	m.reader, m.block, m.next = m.moves.open[k].log.Read(spill.None), nil, 0
+	m.reader, m.block, m.next = m.moves.open[k].log.Read(), nil, 0
 	m.calls = map[int64][]call{}
 }
 

@@ -86,8 +86,12 @@ func (r page) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	}
 	if has(recordMarkers) {
 		markedAlready(d, "torch2arrow")
+		engines := ""
+		if r.Workload == "" {
+			engines = " vLLM and SGLang name their steps themselves."
+		}
 		d.Item("In a loop of your own put %s around each step, or call %s after it: that makes ranges ProfilerStep#N.%s",
-			report.Command("record_function"), report.Command("profiler.step()"), r.ofEngines(" vLLM and SGLang name their steps themselves."))
+			report.Command("record_function"), report.Command("profiler.step()"), engines)
 		withoutSteps(d)
 	}
 	d.Item(report.TorchStacks)
@@ -98,14 +102,6 @@ func (r page) recordTorch(d, loop *report.Section, has func(remedy) bool) {
 	loop.Code(report.Torch)
 	d.Say("To record again in an engine, which writes a trace for each rank:")
 	d.Code(report.TorchEngines)
-}
-
-// ofEngines returns text for runs of inference engines, "" for other workloads.
-func (r page) ofEngines(text string) string {
-	if r.Workload != "" {
-		return ""
-	}
-	return text
 }
 
 // markedAlready says how to find ranges that may be steps.

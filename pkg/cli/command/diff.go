@@ -99,7 +99,7 @@ func (d *comparing) planSides() (err error) {
 		d.Warn(file + " is in the baseline and in the target: it is compared with itself")
 	}
 	both := slices.Concat(d.baseline.runs, d.target.runs)
-	return cmp.Or(d.Guard(slices.Concat(both...), nil), checkRuns(both...), d.named.check(d.newest().runs))
+	return cmp.Or(d.Guard(slices.Concat(both...)), checkRuns(both...), d.named.check(d.newest().runs))
 }
 
 // alone reports whether there is only one side.

@@ -81,7 +81,7 @@ func planRuns(p *Plan) (*manyRuns, error) {
 		}
 		m.runs, m.names = append(m.runs, files), append(m.names, name)
 	}
-	return m, cmp.Or(p.Guard(slices.Concat(m.runs...), nil), checkRuns(m.runs...))
+	return m, cmp.Or(p.Guard(slices.Concat(m.runs...)), checkRuns(m.runs...))
 }
 
 // run measures each run and writes the rows.

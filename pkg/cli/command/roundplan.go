@@ -201,7 +201,7 @@ func (p *roundPlan) finish(call *cli.Call) error {
 			}
 			p.stdin = p.stdin || path == "-"
 		}
-		if err := call.Guard(files, nil); err != nil {
+		if err := call.Guard(files); err != nil {
 			return err
 		}
 	}

@@ -56,15 +56,8 @@ func (l *Log) Seal() {
 // Len returns the number of rows.
 func (l *Log) Len() int64 { return l.writer.run.Rows + int64(len(l.rows[Key])) }
 
-// Read returns a reader of the rows added so far, without the leading blocks whose
-// successor still begins before the Key from. [None] reads all rows.
-func (l *Log) Read(from int64) *LogReader {
-	r := &LogReader{log: l}
-	for blocks := l.writer.run.blocks; r.next+1 < len(blocks) && blocks[r.next+1].first < from; {
-		r.next++
-	}
-	return r
-}
+// Read returns a reader of the rows added so far.
+func (l *Log) Read() *LogReader { return &LogReader{log: l} }
 
 // LogReader reads the rows of a log. A log can have several readers, but no rows may be
 // added meanwhile.
@@ -96,7 +89,7 @@ func (r *LogReader) Next(set uint64) Rows {
 
 // Each calls fn with all rows of a log, block by block.
 func (l *Log) Each(set uint64, fn func(Rows)) {
-	r := l.Read(None)
+	r := l.Read()
 	for rows := r.Next(set); rows != nil; rows = r.Next(set) {
 		fn(rows)
 	}

@@ -36,18 +36,6 @@ func TestLog(t *testing.T) {
 				if i != int64(n) || l.Len() != i {
 					t.Errorf("%d rows: %d were handed out, Len is %d", n, i, l.Len())
 				}
-				late, from := int64(0), int64(n)/6
-				r := l.Read(from)
-				for rows := r.Next(0); rows != nil; rows = r.Next(0) {
-					for _, key := range rows[Key] {
-						if key >= from {
-							late++
-						}
-					}
-				}
-				if want := int64(n) - 3*from; late != want {
-					t.Errorf("%d rows from key %d: %d, want %d", n, from, late, want)
-				}
 			}
 			if err := errors.Join(store.Err(), store.Close()); err != nil {
 				t.Error(err)
