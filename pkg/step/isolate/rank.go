@@ -28,7 +28,7 @@ type rank struct {
 	out  output
 
 	markers markers
-	outside outside // by nvtx
+	passes  passes // by nvtx
 	eager   eager
 	clock
 	structure
@@ -60,8 +60,7 @@ type structure struct {
 	startup   bool     // what is launched before started belongs to the step in which the profiler started
 	replaying bool     // the rows that were held are being processed
 	context   context
-	work      int32 // kernels of the open step, without elementwise ones; by structure
-	begins    bool  // a token before the next collective begins a step
+	begins    bool // a token before the next collective begins a step
 }
 
 // isolated is the steps so far.
@@ -71,9 +70,8 @@ type isolated struct {
 	recent   []openStep // earlier steps that a range or a replay may still extend
 	segments []segment
 	steps    int     // number of steps that have ended
-	more     int     // set at the end: how many more forward passes are launched than there are markers
-	kernels  []int32 // of each step, by structure
-	strays   int32   // all-reduce kernels launched outside markers
+	kernels  []int32 // of each step, without elementwise ones; by allreduce
+	work     int32   // kernels of the open step
 }
 
 // openStep is a step whose row has not been released.
@@ -91,8 +89,8 @@ type openStep struct {
 type segment struct {
 	sizes      []int32 // by step
 	start, end int64
-	// drained is when the GPU has finished what preceded the long idle stretch; set for
-	// nvtx if nothing else is launched by then, else 0.
+	// drained is when the GPU has finished what preceded the long idle stretch, 0 if the
+	// last step has context requests.
 	drained int64
 }
 
@@ -100,7 +98,7 @@ type segment struct {
 // rank: the device of its all-reduce kernels, and what was not recorded.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
-		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
+		id: id, want: plan.want, out: output{pool: pool}, passes: passes{end: none, number: noNumber},
 		clock:     clock{last: none, frontier: none, limit: never, since: none, until: never, unrecorded: h.Span(id).Unrecorded},
 		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{launcher: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
@@ -139,9 +137,6 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 			return r.learn(b, i, j)
 		}
 		k, stop := r.scan(b, i, j)
-		for ; i < k && r.structured(); i++ { // compiled code launches elementwise ones by the thousand
-			r.work += int32(b2n(b.Kind.Values[i] == event.Kernel && b.Class.Values[i] != event.Elementwise))
-		}
 		switch stop {
 		case unsorted:
 			return &event.Error{
@@ -191,9 +186,6 @@ func (r *rank) put(k int) {
 	r.from = k
 }
 
-// structured reports whether steps are identified by the structure of collectives.
-func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
-
 // stop is why scan returned.
 type stop int
 
@@ -212,7 +204,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	p := r.plan
 	want, busy := &r.want, p.busy
 	calls := p.method == step.NVTX
-	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
+	last, frontier, limit, border, work := r.last, r.frontier, r.limit, r.border, r.work
 	pausing, launcher, long := r.pausing(), r.host.launcher, p.segmentGap/2
 	stop := end
 	for ; i < j; i++ {
@@ -245,18 +237,21 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			}
 			launcher = thread
 			if calls {
-				r.outside.call(classes[i], t)
+				r.passes.call(classes[i], t)
 			}
 		}
 		if ends[i]-t > long {
 			r.host.keep(b, i, frontier)
+		}
+		if kind == uint32(event.Kernel) && classes[i] != event.Elementwise { // compiled code launches those by the thousand
+			work++
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			stop = wanted
 			break
 		}
 	}
-	r.last, r.frontier, r.limit, r.host.launcher = last, frontier, limit, launcher
+	r.last, r.frontier, r.limit, r.host.launcher, r.work = last, frontier, limit, launcher, work
 	return i, stop
 }
 
@@ -267,7 +262,7 @@ func (r *rank) begin(k int, s openStep, name string) {
 	if r.open {
 		r.endStep(s.start, s.start)
 	} else {
-		r.open = true
+		r.open, r.work = true, 0
 		r.segments = append(r.segments, segment{start: s.start, end: s.end})
 	}
 	r.setStep(s, name)
@@ -303,7 +298,7 @@ func (r *rank) endStep(end, next int64) {
 	r.steps++
 	seg := &r.segments[len(r.segments)-1]
 	seg.sizes = append(seg.sizes, r.step.size)
-	if r.structured() {
+	if r.plan.method == step.Allreduce {
 		r.kernels, r.work = append(r.kernels, r.work), 0
 	}
 	old := 0
@@ -328,13 +323,14 @@ func (r *rank) endStep(end, next int64) {
 func (r *rank) closeSegment(t int64) {
 	replayed{r}.settleEager()
 	if r.open { // otherwise what there was is no step
-		r.endStep(r.segments[len(r.segments)-1].end, t)
-	}
-	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
-		r.segments[len(r.segments)-1].drained = r.frontier
+		seg := &r.segments[len(r.segments)-1]
+		if !r.step.context {
+			seg.drained = r.frontier
+		}
+		r.endStep(seg.end, t)
 	}
 	r.open, r.limit, r.pauses.from, r.doubts = false, never, never, doubts{}
-	r.outside.close()
+	r.passes.close()
 	r.step.id = none
 	r.context.launches = r.context.launches[:0]
 	r.recent = r.recent[:0]
@@ -363,6 +359,5 @@ func (r *rank) finish() (err error) {
 		r.closeSegment(never)
 	}
 	r.markers.ranges = nil
-	r.more, r.outside.markers = r.outside.more(), nil
 	return err
 }
