@@ -273,7 +273,7 @@ func (it *Isolator) add(b *event.Batch) error {
 		} else if err := it.cur.use(b, i, j); err != nil {
 			return err
 		}
-		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore(), it.cur.last)
+		it.ready = it.cur.out.release(it.ready, it.cur.settledBefore(), it.cur.settledUntil())
 		i = j
 	}
 	return nil

@@ -17,9 +17,9 @@ func (r *rank) observe(b *event.Batch, k int) {
 			r.observeMarker(b, k)
 		}
 	case r.plan.method == step.Graph && kind.IsGPU() && isReplay(b, k):
-		replayed{r}.observeReplay(b, k)
+		r.observeReplay(b, k)
 	case r.plan.method == step.Graph && kind == event.Kernel && r.rule != nil:
-		replayed{r}.observeEager(b, k)
+		r.observeEager(b, k)
 	case r.plan.method == step.Graph:
 		r.context.host(b, k)
 	case r.rule != nil && (kind != event.Kernel || !classed || b.Class.Values[k] != event.Allreduce):

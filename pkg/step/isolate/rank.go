@@ -29,7 +29,7 @@ type rank struct {
 
 	markers markers
 	passes  passes // by nvtx
-	eager   eager
+	onset   onset  // by graph
 	clock
 	structure
 	pauses
@@ -321,7 +321,6 @@ func (r *rank) endStep(end, next int64) {
 // closeSegment ends the open step and its segment. All rows that may be in its period
 // must be in the output. What follows starts at t.
 func (r *rank) closeSegment(t int64) {
-	replayed{r}.settleEager()
 	if r.open { // otherwise what there was is no step
 		seg := &r.segments[len(r.segments)-1]
 		if !r.step.context {
@@ -331,6 +330,7 @@ func (r *rank) closeSegment(t int64) {
 	}
 	r.open, r.limit, r.pauses.from, r.doubts = false, never, never, doubts{}
 	r.passes.close()
+	r.onset.name = ""
 	r.step.id = none
 	r.context.launches = r.context.launches[:0]
 	r.recent = r.recent[:0]
@@ -347,6 +347,15 @@ func (r *rank) settledBefore() int {
 		return r.recent[0].at.batch
 	}
 	return r.step.at.batch
+}
+
+// settledUntil returns the start of the first row that a step may still begin with, as
+// far as it is known.
+func (r *rank) settledUntil() int64 {
+	if r.onset.name != "" {
+		return min(r.last, r.onset.step.start)
+	}
+	return r.last
 }
 
 // finish ends the rank's rows. An error comes from rows that were held back.
