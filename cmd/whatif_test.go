@@ -537,3 +537,14 @@ func TestWhatifEnds(t *testing.T) {
 		t.Errorf("from 10 to 140 us one kernel or the other runs:\n%.300s", got)
 	}
 }
+
+// TestWhatifTooLong refuses changes whose run would end after the last time there is: what
+// overflows came out as a faster run.
+func TestWhatifTooLong(t *testing.T) {
+	const trace = "../testdata/llama_tp2.sqlite"
+	for change, status := range map[string]int{"--host=1e9": 0, "--host=1e12": 2, "--gpu=1e300": 2, "--range=_prepare_inputs=2540400h": 2, "--call=*=2540400h": 2} {
+		if r := call(t, nil, "whatif", "--report", change, trace); r.status != status || (status == 2) != strings.Contains(r.stderr, "longer than times can say") {
+			t.Errorf("%s: status %d: %s", change, r.status, r.stderr)
+		}
+	}
+}

@@ -249,6 +249,14 @@ type Scenario struct {
 	Typical map[int32]map[int]bool
 }
 
+// longest returns an upper bound of what a run of a length, in ns, and a number of rows takes.
+func (s *Scenario) longest(length, rows float64) float64 {
+	for _, c := range s.Changes {
+		length = length*max(1, c.Factor) + rows*max(0, float64(c.Amount))
+	}
+	return length
+}
+
 // String returns the name of the scenario, or its changes.
 func (s *Scenario) String() string {
 	if s.Name != "" {

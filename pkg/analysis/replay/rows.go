@@ -116,7 +116,11 @@ func newTrace(h *event.Header, store *spill.Store, globs []string) *Trace {
 func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, error) {
 	t := newTrace(src.Header(), store, globsOf(changes))
 	w := walkers{header: src.Header()}
+	from, to, rows := int64(never), int64(-never), 0
 	err := event.Each(src, func(b *event.Batch) error {
+		if rows += b.Len; b.Len > 0 {
+			from, to = min(from, b.Start.Values[0]), max(to, b.Start.Values[b.Len-1])
+		}
 		if err := w.add(b); err != nil {
 			return err
 		}
@@ -124,6 +128,11 @@ func Read(src event.Source, store *spill.Store, changes []Scenario) (*Trace, err
 	})
 	if err != nil {
 		return nil, err
+	}
+	for i := range changes {
+		if most := changes[i].longest(float64(to-from), float64(rows)); float64(to)+most*float64(len(t.processes)) >= float64(never) {
+			return nil, &event.Error{Msg: changes[i].String() + ": the run would take longer than times can say", Advice: "give a smaller factor or time"}
+		}
 	}
 	return t, t.Finish(w.steps)
 }
