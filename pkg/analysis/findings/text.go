@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,45 +78,31 @@ func (g *group) listed() string {
 	return fmt.Sprintf("%s%s%s of rank %d", word, strings.Join(list, ", "), more, rank)
 }
 
-// Text fills evidence into a sentence. {name} becomes a number, formatted by the unit at the end
-// of its name, or a text. A part in [ ] is left out if one of its names is unknown.
-func Text(say string, evidence map[string]any) string {
-	var b strings.Builder
-	for say != "" {
-		from := strings.IndexByte(say, '[')
-		if from < 0 {
-			text, _ := filled(say, evidence)
-			b.WriteString(text)
-			break
-		}
-		text, _ := filled(say[:from], evidence)
-		b.WriteString(text)
-		to := from + strings.IndexByte(say[from:], ']')
-		if text, ok := filled(say[from+1:to], evidence); ok {
-			b.WriteString(text)
-		}
-		say = say[to+1:]
-	}
-	return b.String()
-}
+// Parts of a sentence: a name, and what is left out if one of its names is unknown.
+var (
+	nameIn = regexp.MustCompile(`\{[^}]*\}`)
+	partIn = regexp.MustCompile(`\{[^}]*\}|\[[^]]*\]`)
+)
 
-// filled fills in names; ok is false if one is unknown, which then becomes "".
-func filled(say string, evidence map[string]any) (text string, ok bool) {
-	var b strings.Builder
-	ok = true
-	for {
-		before, rest, found := strings.Cut(say, "{")
-		b.WriteString(before)
-		if !found {
-			return b.String(), ok
+// Text fills evidence into a sentence. {name} becomes a number, formatted by the unit at the end
+// of its name, or a text; an unknown one becomes "". A part in [ ] is left out if one of its names
+// is unknown.
+func Text(say string, evidence map[string]any) string {
+	return partIn.ReplaceAllStringFunc(say, func(part string) string {
+		known := true
+		text := nameIn.ReplaceAllStringFunc(strings.Trim(part, "[]"), func(name string) string {
+			name = strings.Trim(name, "{}")
+			if v, ok := evidence[name]; ok {
+				return word(name, v, evidence)
+			}
+			known = false
+			return ""
+		})
+		if part[0] == '[' && !known {
+			return ""
 		}
-		name, after, _ := strings.Cut(rest, "}")
-		v, known := evidence[name]
-		if known {
-			b.WriteString(word(name, v, evidence))
-		}
-		ok, say = ok && known, after
-	}
+		return text
+	})
 }
 
 // word formats one number or name.

@@ -159,15 +159,15 @@ func (w *waitSums) report(rep *Report, c *texts, estimated bool) *Waits {
 
 // waitCause returns the name of what caused a part of the waits.
 func (c *texts) waitCause(k collective.Key) string {
-	switch k {
-	case collective.Imbalance:
-		return collective.ImbalanceName
-	case collective.Unknown:
-		return collective.UnknownName
-	case collective.Sender:
-		return collective.SenderName
+	if name, ok := waitNames[k]; ok {
+		return name
 	}
 	return c.sites.CauseName(idle.Key(k))
+}
+
+// waitNames are the causes of waits that are no causes of idle time.
+var waitNames = map[collective.Key]string{
+	collective.Imbalance: collective.ImbalanceName, collective.Unknown: collective.UnknownName, collective.Sender: collective.SenderName,
 }
 
 // text says how long GPUs wait in collectives, "" if that is negligible. w may be nil.
