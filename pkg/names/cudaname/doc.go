@@ -30,7 +30,7 @@
 //
 // # Kernels
 //
-// [ClassKernel] takes the first class that fits:
+// [ClassKernel] takes the first class that fits; the expressions are in names.toml:
 //
 //	allreduce    a kernel whose own name says so (allreduce, all_reduce), vLLM's
 //	             cross_device_reduce_*, userbuffers …sum…, PyTorch's multimem_*reduce;
