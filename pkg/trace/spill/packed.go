@@ -24,9 +24,6 @@ type Element[T any] interface {
 
 // Packed is a list that grows. The zero value is empty.
 type Packed[T any, P Element[T]] struct {
-	// Open is how many elements stay unpacked at most; at least 2*BlockLen.
-	Open int
-
 	packed [][]byte // blocks of the first elements
 	open   []T      // the elements after those
 }
@@ -39,12 +36,9 @@ func (l *Packed[T, P]) Last() P { return &l.open[len(l.open)-1] }
 
 // Append appends an element.
 func (l *Packed[T, P]) Append(one T) {
-	if n := len(l.open); n >= max(l.Open, 2*BlockLen) {
-		whole := n / 2 / BlockLen * BlockLen
-		for k := 0; k < whole; k += BlockLen {
-			l.packed = append(l.packed, packAll[T, P](l.open[k:k+BlockLen]))
-		}
-		l.open = l.open[:copy(l.open, l.open[whole:])]
+	if len(l.open) == 2*BlockLen {
+		l.packed = append(l.packed, packAll[T, P](l.open[:BlockLen]))
+		l.open = l.open[:copy(l.open, l.open[BlockLen:])]
 	}
 	l.open = append(l.open, one)
 }

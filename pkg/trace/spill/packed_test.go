@@ -19,7 +19,7 @@ func (p *pair) Take(v []int64)        { p.a, p.b = v[0], int32(v[1]) }
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, BlockLen, 2 * BlockLen, 2*BlockLen + 1, 5*BlockLen + 3, 19 * BlockLen} {
-		l := Packed[pair, *pair]{Open: n / 3}
+		l := Packed[pair, *pair]{}
 		var want []pair
 		for k := range n {
 			one := pair{int64(k) << 20, rng.Int32() - 1<<30}
@@ -34,7 +34,7 @@ func TestList(t *testing.T) {
 			l.Append(pair{})
 			*l.Last(), want = one, append(want, one)
 		}
-		if l.Len() != n || n > 2*BlockLen && len(l.packed) == 0 || len(l.open) > max(l.Open, 2*BlockLen) {
+		if l.Len() != n || n > 2*BlockLen && len(l.packed) == 0 || len(l.open) > 2*BlockLen {
 			t.Fatalf("%d elements in %d blocks, want %d", l.Len(), len(l.packed), n)
 		}
 		r := l.Reader()
