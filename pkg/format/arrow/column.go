@@ -214,43 +214,26 @@ func checkOffsets(offsets []int32, size int) error {
 // skip skips an array of type t and its children. If it leads beyond the last node or
 // buffer, the next array is reported missing.
 func (c *cursor) skip(t arrow.DataType) {
+	if extension, ok := t.(arrow.ExtensionType); ok {
+		c.skip(extension.StorageType())
+		return
+	}
 	c.node++
-	switch t := t.(type) {
-	case arrow.ExtensionType:
-		c.node--
-		c.skip(t.StorageType())
-	case *arrow.NullType:
-	case *arrow.DictionaryType:
-		c.buffer += 2
-	case arrow.BinaryViewDataType:
-		c.buffer += 2
+	layout := t.Layout()
+	for _, b := range layout.Buffers {
+		if b.Kind != arrow.KindAlwaysNull { // such a one is not sent
+			c.buffer++
+		}
+	}
+	if layout.VariadicSpec != nil {
 		if c.variadic < len(c.msg.variadic) {
 			c.buffer += int(c.msg.variadic[c.variadic])
 		}
 		c.variadic++
-	case arrow.BinaryDataType:
-		c.buffer += 3
-	case arrow.NestedType:
-		c.buffer += ownBuffers(t)
-		for _, f := range t.Fields() {
+	}
+	if nested, ok := t.(arrow.NestedType); ok {
+		for _, f := range nested.Fields() {
 			c.skip(f.Type)
 		}
-	default:
-		c.buffer += 2
-	}
-}
-
-// ownBuffers returns the number of buffers of an array of type t, without those of its
-// children.
-func ownBuffers(t arrow.DataType) int {
-	switch t.ID() {
-	case arrow.RUN_END_ENCODED:
-		return 0
-	case arrow.STRUCT, arrow.FIXED_SIZE_LIST, arrow.SPARSE_UNION:
-		return 1
-	case arrow.LIST_VIEW, arrow.LARGE_LIST_VIEW:
-		return 3
-	default: // lists, maps, dense unions
-		return 2
 	}
 }
