@@ -160,5 +160,5 @@ func (r *rank) retract() {
 	r.out.drop(r.step.at)
 	r.step.at.row--
 	r.segments = r.segments[:len(r.segments)-1]
-	r.open, r.limit, r.doubts = false, never, doubts{}
+	r.open, r.limit, r.doubt = false, never, nil
 }

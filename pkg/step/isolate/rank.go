@@ -328,7 +328,7 @@ func (r *rank) closeSegment(t int64) {
 		}
 		r.endStep(seg.end, t)
 	}
-	r.open, r.limit, r.pauses.from, r.doubts = false, never, never, doubts{}
+	r.open, r.limit, r.pauses.from, r.doubt = false, never, never, nil
 	r.passes.close()
 	r.onset.name = ""
 	r.step.id = none
@@ -341,8 +341,8 @@ func (r *rank) settledBefore() int {
 	switch {
 	case !r.open:
 		return math.MaxInt
-	case r.doubts.before != nil:
-		return r.doubts.before.at.batch
+	case r.doubt != nil && r.doubt.before != nil:
+		return r.doubt.before.at.batch
 	case len(r.recent) > 0:
 		return r.recent[0].at.batch
 	}

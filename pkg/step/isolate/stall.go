@@ -15,24 +15,19 @@ type pauses struct {
 	// from is when an idle stretch of more than SegmentGap began, in which no GPU of the
 	// rank is busy. It is set while it is open whether the stretch is a stall (the host
 	// works in it) or the end of a segment; otherwise it is never.
-	from   int64
-	rows   int // rows held since
-	doubts doubts
-	host   host
+	from  int64
+	rows  int // rows held since
+	doubt *doubt
+	host  host
 }
 
 // doubt is a pause with what the host does in it. It is a stall only if ranges that are
-// open at its end belong to the step after it.
+// open at its end belong to the step after it. The step before it, and the latest end of
+// its segment, are known when that step has ended.
 type doubt struct {
-	pause stat.Span
-	since int64     // when the host began the step before
-	rows  []hostRow // of launching threads
-}
-
-// doubts are the open pauses since the step before them began. before and end, the
-// latest end of its segment, are known when that step has ended.
-type doubts struct {
-	all    []*doubt
+	pause  stat.Span
+	since  int64     // when the host began the step before
+	rows   []hostRow // of launching threads
 	before *openStep
 	end    int64
 }
@@ -100,29 +95,31 @@ func activityOf(b *event.Batch, i int) activity {
 // it have been released. Rows that end before frontier cannot be part of a pause, and
 // are dropped.
 func (h *host) keep(b *event.Batch, i int, frontier int64) {
-	if b.Kind.Values[i].IsGPU() {
-		return
-	}
-	if what := activityOf(b, i); what != nothing {
+	if row := hostRowOf(b, i); row.what != nothing {
 		h.long = slices.DeleteFunc(h.long, func(r hostRow) bool { return r.To <= frontier })
-		h.long = append(h.long, hostRow{stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}, what, b.Thread.Values[i]})
+		h.long = append(h.long, row)
 	}
+}
+
+// hostRowOf returns row i; a GPU row tells nothing.
+func hostRowOf(b *event.Batch, i int) hostRow {
+	return hostRow{stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}, activityOf(b, i), b.Thread.Values[i]}
 }
 
 // pausing reports whether no GPU of the rank has been busy for more than SegmentGap.
 func (r *rank) pausing() bool { return r.pauses.from != never }
 
 // endPause ends the pause at t; the rows before t are in the output. It closes the
-// segment unless the host worked in the pause, or may turn out to have.
+// segment unless the host worked in the pause, or may turn out to have. Of two such
+// pauses after one step the second closes it.
 func (r *rank) endPause(t int64) {
-	d := r.hostIn(t)
-	if !d.works(never) {
-		r.closeSegment(t)
-		return
-	}
-	if !d.works(t) {
+	if d := r.hostIn(t); !d.works(t) {
 		r.decide(t)
-		r.doubts.all = append(r.doubts.all, d)
+		if r.doubt != nil || !d.works(never) {
+			r.closeSegment(t)
+			return
+		}
+		r.doubt = d
 	}
 	r.pauses.from, r.limit = never, t+r.plan.segmentGap
 }
@@ -139,22 +136,17 @@ func (r *rank) endPauseAt(k int) {
 // rows that began before the step before it, only the long ones are known.
 func (r *rank) hostIn(t int64) *doubt {
 	d := &doubt{pause: stat.Span{From: r.pauses.from, To: t}, since: r.step.since}
-	is := func(h *hostRow) bool {
-		return h.From < t && h.To > r.pauses.from && slices.Contains(r.host.launching, h.thread)
+	add := func(h hostRow) {
+		if h.From < t && h.To > r.pauses.from && slices.Contains(r.host.launching, h.thread) {
+			d.rows = append(d.rows, h)
+		}
 	}
 	for _, h := range r.host.long {
-		if is(&h) {
-			d.rows = append(d.rows, h)
-		}
+		add(h)
 	}
 	r.out.each(r.step.at, func(b *event.Batch, i int) {
-		if b.End.Values[i] <= r.pauses.from || b.Kind.Values[i].IsGPU() {
-			return
-		}
-		h := hostRow{Span: stat.Span{From: b.Start.Values[i], To: b.End.Values[i]}, thread: b.Thread.Values[i]}
-		if is(&h) {
-			h.what = activityOf(b, i)
-			d.rows = append(d.rows, h)
+		if b.End.Values[i] > r.pauses.from {
+			add(hostRowOf(b, i))
 		}
 	})
 	return d
@@ -183,29 +175,28 @@ func (d *doubt) works(by int64) bool {
 	return stat.MostOf(stat.Length(stat.Union(spans)), d.pause.Len())
 }
 
-// doubted updates the open pauses when the open step ends; what follows begins at next.
+// doubted updates the open pause when the open step ends; what follows begins at next.
 func (r *rank) doubted(next int64) {
 	r.decide(next)
-	switch d := &r.doubts; {
-	case len(d.all) == 0:
-	case r.step.end > d.all[0].pause.From: // the step goes on after the pause
-		*d = doubts{}
+	switch d := r.doubt; {
+	case d == nil:
+	case r.step.end > d.pause.From: // the step goes on after the pause
+		r.doubt = nil
 	default:
 		before := r.step
 		d.before, d.end = &before, r.segments[len(r.segments)-1].end
 	}
 }
 
-// decide decides about open pauses before the open step: no work of that step may end
-// after until. If one of them is no stall, the open step is the first of another
-// segment.
+// decide decides about an open pause before the open step: no work of that step may end
+// after until. If the pause is no stall, the open step is the first of another segment.
 func (r *rank) decide(until int64) {
-	d, last := r.doubts, len(r.segments)-1
-	if d.before == nil {
+	d, last := r.doubt, len(r.segments)-1
+	if d == nil || d.before == nil {
 		return
 	}
-	r.doubts = doubts{}
-	if !slices.ContainsFunc(d.all, func(one *doubt) bool { return !one.works(until) }) {
+	r.doubt = nil
+	if d.works(until) {
 		return
 	}
 	r.out.each(d.before.at, func(b *event.Batch, i int) { // rows of the open step have no number yet
