@@ -8,18 +8,21 @@ import (
 // rule identifies the steps of a rank without markers.
 type rule struct {
 	begins []bool // by token: a step begins at the collective or replay that it precedes
+	groups int    // whole steps that it was learned from
 	single bool   // each graph replay is a step
 	silent bool   // there was no evidence at all
 	why    string // what was ambiguous, "" for nothing
 }
 
-// learner holds back the rows of a rank without markers, from a collective on: maxHeld of
-// them, or all to the end.
+// learner holds back the rows of a rank without markers, from a collective on. It does
+// so until it is known how to identify steps, or to the end.
 type learner struct {
 	held  output // copies of the rows
 	rows  int    // how many are held
+	retry int    // number of rows at which to try again
 	run   run
-	whole int // replays that begin with an embedding: each is a forward pass
+	rule  *rule // result of the last try
+	whole int   // replays that begin with an embedding: each is a forward pass
 }
 
 // learns reports whether the steps of the rank have to be learned before its next
@@ -38,7 +41,7 @@ func (r *rank) learn(b *event.Batch, i, j int) error {
 			r.device = b.Device.Values[i]
 		}
 		r.context.reset()
-		r.learner = &learner{held: output{pool: &pool{columns: b.Columns}}}
+		r.learner = &learner{retry: minHeld, held: output{pool: &pool{columns: b.Columns}}}
 	}
 	l := r.learner
 	l.held.add(b, i, j)
@@ -48,10 +51,19 @@ func (r *rank) learn(b *event.Batch, i, j int) error {
 	for ; i < j; i++ {
 		r.read(b, i)
 	}
-	if l.rows >= maxHeld || r.marked && r.plan.method == step.Allreduce {
-		return r.learned()
+	switch {
+	case r.marked && r.plan.method == step.Allreduce:
+	case l.rows >= maxHeld, l.run.units == 0 && l.rows >= minHeld:
+		l.rule = l.run.rule(r.context.words.all)
+	case l.rows >= l.retry:
+		l.retry *= 2
+		if l.rule = l.run.rule(r.context.words.all); l.rule.why != "" || l.rule.groups < minGroups {
+			return nil
+		}
+	default:
+		return nil
 	}
-	return nil
+	return r.learned()
 }
 
 // read learns from row k. What runs inside a replay does not say where the replay stands
@@ -81,11 +93,10 @@ func (s *structure) read(b *event.Batch, k int) {
 	l.run.units++
 }
 
-// learned ends the learning: it sets the rule, if the rank has no markers, and processes the rows that were held.
+// learned ends the learning: it sets the rule and processes the rows that were held.
 func (r *rank) learned() (err error) {
 	l := r.learner
-	if !r.marked && l.run.units > 0 {
-		u := l.run.rule(r.context.words.all)
+	if u := l.rule; !r.marked && l.run.units > 0 {
 		if r.plan.method == step.Graph { // each replay is a step, unless the period has several
 			u.single = u.why != ""
 			switch {

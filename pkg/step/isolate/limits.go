@@ -25,8 +25,12 @@ const (
 
 // Limits on memory and time.
 const (
-	// maxHeld is how many rows are held back to learn from.
-	maxHeld = 1 << 17
+	// Rows held back to learn from: before the first try, and at most.
+	minHeld = 1 << 14
+	maxHeld = 1 << 18
+	// minGroups is how many steps must have been seen to decide before the end of the
+	// rows.
+	minGroups = 24
 	// maxQueued is how many marker ranges of a rank are remembered, and how many waits
 	// and copies. A launch queue holds a few thousand at most, so the range around a
 	// launch is among them.

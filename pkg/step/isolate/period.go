@@ -68,38 +68,47 @@ type fit struct {
 	score int     // number of kinds, less the kinds that recur otherwise
 }
 
-// fits returns the periods that cover the run: those of the sequence of evidence before
-// each unit. Kinds that end a step are left out, since a draft model may have these any
-// number of times, and units without evidence before them, as inside layers.
-func (s *run) fits(e *evidence) (all []fit) {
-	before := make([]int32, s.units+1) // one more for what follows the last unit
-	for k, places := range e[:lastOnset+1] {
-		for _, at := range places {
-			before[at] |= 1 << k
+// fits returns the periods that cover the run. It tries the sequence of evidence before
+// each unit, first of all kinds, then without the kinds that end a step. A draft model
+// may have these any number of times. Units without evidence before them, as inside
+// layers, are left out.
+func (s *run) fits(e *evidence, tokens []token) (all []fit) {
+	for _, kinds := range [...]kind{numKinds, lastOnset + 1} {
+		before := make([]int32, s.units+1) // one more for what follows the last unit
+		for k, places := range e[:kinds] {
+			for _, at := range places {
+				before[at] |= 1 << k
+			}
 		}
-	}
-	var at, symbols []int32
-	for i, v := range before {
-		if v != 0 {
-			at, symbols = append(at, int32(i)), append(symbols, v)
+		var at, symbols []int32
+		for i, v := range before {
+			if v != 0 {
+				at, symbols = append(at, int32(i)), append(symbols, v)
+			}
 		}
-	}
-	merge(symbols)
-	for _, r := range step.RepeatCandidates(symbols, maxLag) {
-		if f := fitOf(at, symbols, r); f != nil {
-			f.weigh(e)
-			all = append(all, *f)
+		merge(symbols)
+		for _, r := range step.RepeatCandidates(symbols, maxLag) {
+			if f := fitOf(at, symbols, r); f != nil {
+				f.weigh(e, s, tokens)
+				all = append(all, *f)
+			}
 		}
 	}
 	return all
 }
 
-// weigh finds the kinds of evidence that each repetition has once.
-func (f *fit) weigh(e *evidence) {
+// weigh finds the kinds of evidence that each repetition has once. It suffices that one
+// token of a kind occurs once: making tokens may extend across a collective of the
+// sampler.
+func (f *fit) weigh(e *evidence, s *run, all []token) {
 	for k, places := range e {
+		is := once(f.at, places) >= step.Enough
+		for t, places := range s.places {
+			is = is || all[t].of>>k&1 != 0 && once(f.at, places) >= step.Enough
+		}
 		switch {
 		case len(places) < minRepetitions:
-		case once(f.at, places) >= step.Enough:
+		case is:
 			f.kinds = append(f.kinds, kind(k))
 			f.score++
 		default:
@@ -112,7 +121,7 @@ func (f *fit) weigh(e *evidence) {
 // elements, by replacing each with the most frequent one. This makes an eager pass equal
 // to a replayed one.
 func merge(symbols []int32) {
-	var counts [1 << (lastOnset + 1)]int
+	var counts [1 << numKinds]int
 	for _, v := range symbols {
 		counts[v]++
 	}
@@ -153,7 +162,7 @@ func fitOf(at, symbols []int32, r step.Repeat) *fit {
 func (s *run) rule(all []token) *rule {
 	e := s.evidence(all)
 	u := &rule{silent: !slices.ContainsFunc(e[:], func(at []int32) bool { return len(at) >= minRepetitions })}
-	best, rival := s.best(&e)
+	best, rival := s.best(&e, all)
 	if best == nil {
 		u.why = fmt.Sprintf("no repeating period covers %.0f %% of the work", 100*step.Enough)
 		return u
@@ -163,6 +172,7 @@ func (s *run) rule(all []token) *rule {
 	if onset {
 		at = e[kinds[0]]
 	}
+	u.groups = max(0, len(at)-1)
 	clear := u.beginAt(at, s.places)
 	switch {
 	case rival != nil:
@@ -175,8 +185,8 @@ func (s *run) rule(all []token) *rule {
 
 // best returns the period with the highest score, and another one with the same score
 // that gives other steps; nil if there is none.
-func (s *run) best(e *evidence) (best, rival *fit) {
-	all := s.fits(e)
+func (s *run) best(e *evidence, tokens []token) (best, rival *fit) {
+	all := s.fits(e, tokens)
 	for i := range all {
 		if best == nil || all[i].score > best.score {
 			best = &all[i]

@@ -360,7 +360,8 @@ func (r *rank) settledUntil() int64 {
 
 // finish ends the rank's rows. An error comes from rows that were held back.
 func (r *rank) finish() (err error) {
-	if r.learner != nil {
+	if l := r.learner; l != nil {
+		l.rule = l.run.rule(r.context.words.all)
 		err = r.learned()
 	}
 	if r.open {
