@@ -70,19 +70,12 @@ func (c *texts) named(g *longGap) TopGap {
 	return top
 }
 
-// insert adds a gap to the n longest if it is one of them.
+// insert adds a gap, and keeps the n longest.
 func (t *gapTally) insert(g *longGap, n int) {
-	full := len(t.top) >= n
-	if full && (n == 0 || t.top[0].compare(g) < 0) {
-		return
-	}
 	i, _ := slices.BinarySearchFunc(t.top, g, func(a, b *longGap) int { return b.compare(a) })
-	if !full {
-		t.top = slices.Insert(t.top, i, g)
-		return
+	if t.top = slices.Insert(t.top, i, g); len(t.top) > n {
+		t.top = slices.Delete(t.top, 0, 1)
 	}
-	copy(t.top, t.top[1:i]) // drop the shortest
-	t.top[i-1] = g
 }
 
 // emptied returns an empty tally that reuses the memory of t.top.

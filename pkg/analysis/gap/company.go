@@ -52,8 +52,8 @@ type machine struct {
 
 // windowSpans returns the slices of the window as spans.
 func (v *view) windowSpans() (spans []stat.Span) {
-	for k := range v.slices {
-		if v.hasSlice(k) {
+	for k, s := range v.slices {
+		if v.has(&v.bins[s.bin].scope) {
 			from, to := v.idle.Bounds(k)
 			spans = append(spans, stat.Span{From: from, To: to})
 		}

@@ -73,9 +73,6 @@ func (v *view) has(s *scope) bool {
 // ofStep reports whether a scope is of steps that count.
 func (v *view) ofStep(s *scope) bool { return s.segment >= 0 && (v.only < 0 || s.segment == v.only) }
 
-// hasSlice reports whether the window holds a slice.
-func (v *view) hasSlice(k int) bool { return v.has(&v.bins[v.slices[k].bin].scope) }
-
 // eachBin iterates over the bins in the window.
 func (v *view) eachBin() iter.Seq[*bin] {
 	return func(yield func(*bin) bool) {

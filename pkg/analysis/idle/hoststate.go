@@ -84,14 +84,6 @@ func (w Why) String() string {
 	return whyNames[w]
 }
 
-// Whys returns all answers as text, except os:NAME.
-func Whys() (all []string) {
-	for k := range cudaname.OSClasses {
-		all = append(all, (Blocked + Why(k)).String(), (In + Why(k)).String())
-	}
-	return append(all, whyNames[Profiler:]...)
-}
-
 // Name returns the number of the name in os:NAME, -1 for any other answer.
 func (w Why) Name() int32 { return int32(max(w-Call, -1)) }
 
