@@ -21,9 +21,10 @@ func (r *rank) warn(format string, args ...any) { r.plan.warn(fmt.Sprintf(format
 // without markers cannot be identified, else nil.
 func (e *ended) check() (none *step.NotFound) {
 	e.checkWindow()
-	if e.plan.method == step.NVTX {
+	switch {
+	case e.plan.method == step.NVTX:
 		e.checkAhead()
-	} else if e.plan.method == step.Graph || e.markers.ids == 0 {
+	case e.plan.method == step.Graph || e.markers.ids == 0:
 		none = e.checkUnmarked()
 	}
 	if none == nil {
@@ -44,21 +45,22 @@ func (e *ended) checkWindow() {
 	}
 }
 
-// checkAhead warns if the GPU still works long after the window's last marker: more than
-// a tenth of the window, and more than the few steps that an engine schedules ahead.
-// Markers are then as far apart as the host makes them, which is less than the GPU
-// needs. It does not apply if the last step has context requests: these may take the GPU
-// as long as many other steps.
+// checkAhead warns if the GPU still works on the window's steps long after its last
+// marker. Long is more than a tenth of the window, and more than the few steps that an
+// engine schedules ahead. Markers are then as far apart as the host makes them, which is
+// less than the GPU needs. It does not apply to segments with fewer steps than a
+// benchmark has, nor if the last step has context requests. These may take the GPU as
+// long as many other steps.
 func (e *ended) checkAhead() {
-	if e.segment < 0 {
-		return
-	}
-	n, length := int64(len(e.inWindow())), e.end-e.start
-	late := e.segments[e.segment].drained - e.end
-	if float64(late) > (1-step.Enough)*float64(length) && late*n > maxScheduled*length {
+	for i, seg := range e.segments {
+		n, late, length := int64(len(seg.sizes)), seg.drained-seg.end, seg.end-seg.start
+		if e.segment >= 0 && i != e.segment || n < step.MinSteps || float64(late) <= (1-step.Enough)*float64(length) || late*n <= maxScheduled*length {
+			continue
+		}
 		e.warn("the host of rank %d runs ahead of its GPU, which finishes %s after the last marker of a window of %s: "+
 			"step lengths show the pace of the host, not the throughput; compare with --by graph or --by allreduce",
 			e.id, shown(late), shown(length))
+		return
 	}
 }
 
@@ -96,22 +98,27 @@ func (e *ended) checkUnmarked() *step.NotFound {
 // of steps. It names the count that differs most.
 func (e *ended) checkCounts() {
 	n, nvtx, marked := len(e.sizes), e.plan.method == step.NVTX, int(e.markers.ids)
-	markers, ofMarkers := n, "forward-step markers"
+	markers, ofMarkers, inside := n, "forward-step markers", -int(e.strays)
 	switch {
 	case nvtx:
-		markers, ofMarkers = e.passes.numbers, "forward-step markers by their numbers"
+		markers, ofMarkers = e.outside.numbers, "forward-step markers by their numbers"
 	case marked > 0:
 		markers = marked
 	}
-	e.unlikeMarkers = float64(distance(n, markers)) > (1-step.Enough)*float64(n)
+	for _, size := range e.sizes {
+		inside += int(size)
+	}
+	e.unlikeMarkers = float64(distance(n, markers+max(0, e.more))) > (1-step.Enough)*float64(n)
 	most, other := 0, ""
 	for _, one := range []struct {
 		count int
 		of    string
 	}{
 		{markers, ofMarkers},
-		{e.passes.launched(n), "forward passes by their launches"},
-		{n + more(e.kernels), "forward passes by their kernels"},
+		{n + e.more, "forward passes by their launches"},
+		{n + more(e.sizes, e.size), "forward passes by their all-reduce kernels"},
+		{n + n*int(float64(e.strays)/(step.Enough*float64(max(1, inside)))), "forward passes by their all-reduce kernels"},
+		{n + more(e.kernels, median(e.kernels)), "forward passes by all of their kernels"},
 	} {
 		if by := distance(n, one.count); by > most && float64(by) > maxStray*float64(n) {
 			most, other = by, fmt.Sprintf("%d %s", one.count, one.of)
@@ -134,10 +141,9 @@ func distance(a, b int) int { return max(a, b) - min(a, b) }
 
 // more returns how many more steps there would be if steps with several times the usual
 // work were several.
-func more(work []int32) (n int) {
-	usual := float64(max(1, median(work)))
+func more(work []int32, usual int32) (n int) {
 	for _, w := range work {
-		n += max(0, int(math.Round(float64(w)/usual))-1)
+		n += max(0, parts(w, usual)-1)
 	}
 	return n
 }
@@ -147,89 +153,120 @@ func median(numbers []int32) int32 {
 	if len(numbers) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(numbers))
+	sorted := slices.Clone(numbers)
+	slices.Sort(sorted)
 	return sorted[len(sorted)/2]
 }
 
-// passes compares, for nvtx, the markers with their numbers and with what is launched.
-// API calls come in the order of their start, as markers do, so it is known at once
-// whether a call is made during a marker.
-type passes struct {
-	end           int64    // latest end of the markers of the segment so far, none if there is none
-	number        int64    // of the last marker, noNumber if it is the first of its segment
-	numbers       int      // how many steps there are by the markers' numbers
-	during, after launches // those of the last marker, and since
-	markers       int      // markers that have ended
-	idle          int      // those without a launch up to the next one
-	again         int      // those after which a forward pass was launched without a marker
+// outside counts, for nvtx, what a rank launches during and between markers. API calls
+// come in the order of their start, as markers do, so it is known at once whether a call
+// is made during one.
+type outside struct {
+	end     int64      // latest end of the markers so far, never if there is none in this segment
+	number  int64      // of the last marker
+	numbers int        // number of steps by marker numbers, from the first marker of each segment to its last
+	grow    bool       // numbers increase: a number that all markers share counts nothing
+	now     launches   // since the last marker began
+	markers []launches // by marker that has ended
 }
 
-// launches counts calls that launch kernels, and those that launch graphs.
-type launches struct{ kernels, graphs int }
+// launches counts calls that launch kernels or graphs, during a marker and after it
+// until the next one.
+type launches [4]int32
 
-// call counts a call at t that launches work.
-func (p *passes) call(class event.Class, t int64) {
-	l := &p.after
-	if t < p.end {
-		l = &p.during
+const (
+	kernelsDuring = iota
+	graphsDuring
+	kernelsAfter
+	graphsAfter
+)
+
+// again reports whether as much is launched after a marker as during it: a forward pass
+// without a marker.
+func (l *launches) again() bool {
+	if l[graphsDuring] > 0 {
+		return l[graphsAfter] >= l[graphsDuring]
 	}
-	if class == event.GraphLaunch {
-		l.graphs++
-	} else {
-		l.kernels++
-	}
+	return l[kernelsDuring] > 0 && l[kernelsAfter] >= l[kernelsDuring]
 }
 
-// repeated reports whether as much was launched after the last marker as during it: a
-// forward pass without a marker.
-func (p *passes) repeated() bool {
-	if p.during.graphs > 0 {
-		return p.after.graphs >= p.during.graphs
-	}
-	return p.during.kernels > 0 && p.after.kernels >= p.during.kernels
+// call counts a call at t that launches kernels or a graph.
+func (o *outside) call(class event.Class, t int64) {
+	o.now[b2n(class == event.GraphLaunch)*graphsDuring+b2n(t >= o.end)*kernelsAfter]++
 }
 
 // marker begins a marker that ends at end. If not fresh, it is part of an earlier one.
-// Numbers that are left out are markers that were lost if a forward pass was launched
-// after the last marker. Otherwise the engine counted iterations in which it ran
-// nothing.
-func (p *passes) marker(end, number int64, fresh bool) {
-	switch {
-	case p.number == noNumber || number < p.number:
-		p.numbers += b2n(fresh)
-	case p.repeated():
-		p.numbers += int(number - p.number)
-	default:
-		p.numbers += b2n(number > p.number)
+// What was launched before the first marker of a segment is not counted.
+func (o *outside) marker(end, number int64, fresh bool) {
+	first, last := o.end == never, o.number
+	switch o.number = number; {
+	case first || last == noNumber || number < last || number == last && !o.grow:
+		o.numbers += b2n(fresh)
+	case o.now.again():
+		o.numbers += int(number - last)
+		o.grow = true
+	default: // engines also count iterations in which they run nothing
+		o.numbers += int(min(number-last, 1))
+		o.grow = true
 	}
-	p.number = number
+	if first {
+		o.now, o.end = launches{}, end
+		return
+	}
 	if fresh {
-		p.settle()
+		o.markers = append(o.markers, o.now)
+		o.now = launches{}
 	}
-	p.end = max(p.end, end)
-}
-
-// settle ends the last marker, if there is one.
-func (p *passes) settle() {
-	if p.end != none {
-		p.markers++
-		p.idle += b2n(p.during == launches{} && p.after == launches{})
-		p.again += b2n(p.repeated())
-	}
-	p.during, p.after = launches{}, launches{}
+	o.end = max(o.end, end)
 }
 
 // close ends the last marker of a segment.
-func (p *passes) close() {
-	p.settle()
-	p.end, p.number = none, noNumber
+func (o *outside) close() {
+	if o.end != never {
+		o.markers = append(o.markers, o.now)
+	}
+	o.end = never
 }
 
-// launched returns how many forward passes were launched, by n markers: those without a
-// launch are none, if launches were recorded at all.
-func (p *passes) launched(n int) int {
-	if p.idle == p.markers {
-		return n
+// drains reports whether less than another step is launched after the last marker.
+func (o *outside) drains() bool {
+	return o.now[graphsAfter] <= o.now[graphsDuring] && o.now[kernelsAfter] < max(o.now[kernelsDuring], step.MinForward)
+}
+
+// more returns how many more forward passes are launched than there are markers; it may
+// be negative. Markers without launches count -1. Those after whose end as much is
+// launched as during most markers count more: as many graphs, or kernels if most markers
+// have no graphs.
+func (o *outside) more() (n int) {
+	var usual launches
+	for k := range usual {
+		all := make([]int32, len(o.markers))
+		for i := range all {
+			all[i] = o.markers[i][k]
+		}
+		usual[k] = median(all)
 	}
-	return n + p.again - p.idle
+	if usual == (launches{}) {
+		return 0
+	}
+	during, after := max(1, usual[kernelsDuring]), usual[kernelsAfter]
+	for _, l := range o.markers {
+		switch graphs := usual[graphsDuring]; {
+		case l == launches{}:
+			n--
+		case graphs > 0:
+			n += int(max(0, l[graphsAfter]-usual[graphsAfter]) / graphs)
+			n += b2n(parts(l[kernelsAfter], after+during+step.MinForward) > 1) // an eager pass
+		case after < during:
+			n += int(max(0, l[kernelsAfter]-after) / during)
+		default:
+			n += int(l[kernelsAfter] / during)
+		}
+	}
+	return n
+}
+
+// parts returns work/whole, rounded to the nearest integer.
+func parts(work, whole int32) int {
+	return int(math.Round(float64(max(0, work)) / float64(max(1, whole))))
 }

@@ -28,12 +28,12 @@
 //
 // With "nvtx" a warning says if the host runs so far ahead of the GPU that markers are closer
 // together than the steps of the GPU. With all methods a warning names both counts if
-// something else that occurs once per step shows another number of steps: the markers, their
-// numbers, what is launched from one marker to the next, or the usual number of kernels
-// (checkCounts). Another one says if the steps of some ranks are a quarter longer than those of
-// others (checkUnlike). Undetected is the case in which every other marker is missing and steps
-// are found by allreduce kernels, or a graph is launched in most markers and not in the passes
-// without one.
+// something else that occurs once per step shows another number of steps: markers, their
+// numbers, what is launched from one marker to the next, the usual number of collectives and
+// of kernels (checkCounts). Another one says if the steps of some ranks are a quarter longer
+// than those of others (checkUnlike). Undetected is the case in which every other marker is
+// missing, markers have no numbers, and graphs are launched: a draft model's graphs look the
+// same.
 //
 // In a run with allreduce kernels, a rank without them is a stage of a pipeline: its steps are
 // its marker ranges, or else its replays, or else it has none.

@@ -24,20 +24,21 @@ func TestMarkersForgotten(t *testing.T) {
 	}
 }
 
-// A number that several markers have counts as one.
+// A number that all markers have counts no steps, and one that several have counts as one.
 func TestMarkersByNumber(t *testing.T) {
 	for _, c := range []struct {
 		numbers []int64
 		after   int // graphs that are launched after each
 		want    int
 	}{
+		{[]int64{7, 7, 7, 7, 7, 7}, 0, 6},
 		{[]int64{noNumber, noNumber, noNumber}, 0, 3},
 		{[]int64{4, 5, 5, 6, 6, 7, 7}, 0, 4}, // of two threads
 		{[]int64{4, 6, 8, 10}, 1, 7},         // every second one is missing
 		{[]int64{4, 6, 8, 10}, 0, 4},         // every second iteration runs nothing
 		{[]int64{8, 9, 0, 1, 2}, 0, 5},       // a second engine
 	} {
-		o := passes{end: none, number: noNumber}
+		o := outside{end: never}
 		for k, number := range c.numbers {
 			o.marker(int64(k)*1e6+9e5, number, true)
 			o.call(event.GraphLaunch, int64(k)*1e6)

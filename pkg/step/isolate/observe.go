@@ -51,7 +51,7 @@ func (r *rank) observeMarker(b *event.Batch, k int) {
 	if !prolonged {
 		r.endPauseAt(k)
 	}
-	r.passes.marker(end, number, fresh) // of the segment that the pause may have begun
+	r.outside.marker(end, number, fresh) // of the segment that the pause may have begun
 	if !prolonged {
 		context := counts.HasCounts && counts.Ctx > 0
 		r.begin(k, openStep{id: id, start: start, since: start, end: end, size: 1, context: context}, text)
@@ -136,6 +136,7 @@ func (r *rank) observeCollective(b *event.Batch, k int) {
 		return
 	}
 	r.step.size++
+	r.strays += int32(b2n(s.id == none && r.step.id != none))
 	r.prolong(r.step.id, s.end)
 }
 

@@ -28,8 +28,8 @@ type rank struct {
 	out  output
 
 	markers markers
-	passes  passes // by nvtx
-	onset   onset  // by graph
+	outside outside // by nvtx
+	onset   onset   // by graph
 	clock
 	structure
 	pauses
@@ -60,7 +60,8 @@ type structure struct {
 	startup   bool     // what is launched before started belongs to the step in which the profiler started
 	replaying bool     // the rows that were held are being processed
 	context   context
-	begins    bool // a token before the next collective begins a step
+	work      int32 // kernels of the open step, without elementwise ones; by structure
+	begins    bool  // a token before the next collective begins a step
 }
 
 // isolated is the steps so far.
@@ -70,8 +71,9 @@ type isolated struct {
 	recent   []openStep // earlier steps that a range or a replay may still extend
 	segments []segment
 	steps    int     // number of steps that have ended
-	kernels  []int32 // of each step, without elementwise ones; by allreduce
-	work     int32   // kernels of the open step
+	more     int     // set at the end: how many more forward passes are launched than there are markers
+	kernels  []int32 // of each step, by structure
+	strays   int32   // all-reduce kernels launched outside markers
 }
 
 // openStep is a step whose row has not been released.
@@ -89,8 +91,8 @@ type openStep struct {
 type segment struct {
 	sizes      []int32 // by step
 	start, end int64
-	// drained is when the GPU has finished what preceded the long idle stretch, 0 if the
-	// last step has context requests.
+	// drained is when the GPU has finished what preceded the long idle stretch; set for
+	// nvtx if nothing else is launched by then, else 0.
 	drained int64
 }
 
@@ -98,7 +100,7 @@ type segment struct {
 // rank: the device of its all-reduce kernels, and what was not recorded.
 func newRank(id int32, plan *plan, pool *pool, h *event.Header) *rank {
 	r := &rank{
-		id: id, want: plan.want, out: output{pool: pool}, passes: passes{end: none, number: noNumber},
+		id: id, want: plan.want, out: output{pool: pool}, outside: outside{end: never},
 		clock:     clock{last: none, frontier: none, limit: never, since: none, until: never, unrecorded: h.Span(id).Unrecorded},
 		structure: structure{plan: plan, device: -1, started: never, context: context{words: newVocabulary()}}, pauses: pauses{from: never, host: host{launcher: none}},
 		isolated: isolated{step: openStep{at: pos{row: -1}}},
@@ -137,6 +139,9 @@ func (r *rank) use(b *event.Batch, i, j int) (err error) {
 			return r.learn(b, i, j)
 		}
 		k, stop := r.scan(b, i, j)
+		for ; i < k && r.structured(); i++ { // compiled code launches elementwise ones by the thousand
+			r.work += int32(b2n(b.Kind.Values[i] == event.Kernel && b.Class.Values[i] != event.Elementwise))
+		}
 		switch stop {
 		case unsorted:
 			return &event.Error{
@@ -186,6 +191,9 @@ func (r *rank) put(k int) {
 	r.from = k
 }
 
+// structured reports whether steps are identified by the structure of collectives.
+func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
+
 // stop is why scan returned.
 type stop int
 
@@ -204,7 +212,7 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 	p := r.plan
 	want, busy := &r.want, p.busy
 	calls := p.method == step.NVTX
-	last, frontier, limit, border, work := r.last, r.frontier, r.limit, r.border, r.work
+	last, frontier, limit, border := r.last, r.frontier, r.limit, r.border
 	pausing, launcher, long := r.pausing(), r.host.launcher, p.segmentGap/2
 	stop := end
 	for ; i < j; i++ {
@@ -237,21 +245,18 @@ func (r *rank) scan(b *event.Batch, i, j int) (int, stop) {
 			}
 			launcher = thread
 			if calls {
-				r.passes.call(classes[i], t)
+				r.outside.call(classes[i], t)
 			}
 		}
 		if ends[i]-t > long {
 			r.host.keep(b, i, frontier)
-		}
-		if kind == uint32(event.Kernel) && classes[i] != event.Elementwise { // compiled code launches those by the thousand
-			work++
 		}
 		if want[kind]>>uint32(classes[i])&1 != 0 {
 			stop = wanted
 			break
 		}
 	}
-	r.last, r.frontier, r.limit, r.host.launcher, r.work = last, frontier, limit, launcher, work
+	r.last, r.frontier, r.limit, r.host.launcher = last, frontier, limit, launcher
 	return i, stop
 }
 
@@ -262,7 +267,7 @@ func (r *rank) begin(k int, s openStep, name string) {
 	if r.open {
 		r.endStep(s.start, s.start)
 	} else {
-		r.open, r.work = true, 0
+		r.open = true
 		r.segments = append(r.segments, segment{start: s.start, end: s.end})
 	}
 	r.setStep(s, name)
@@ -298,7 +303,7 @@ func (r *rank) endStep(end, next int64) {
 	r.steps++
 	seg := &r.segments[len(r.segments)-1]
 	seg.sizes = append(seg.sizes, r.step.size)
-	if r.plan.method == step.Allreduce {
+	if r.structured() {
 		r.kernels, r.work = append(r.kernels, r.work), 0
 	}
 	old := 0
@@ -322,14 +327,13 @@ func (r *rank) endStep(end, next int64) {
 // must be in the output. What follows starts at t.
 func (r *rank) closeSegment(t int64) {
 	if r.open { // otherwise what there was is no step
-		seg := &r.segments[len(r.segments)-1]
-		if !r.step.context {
-			seg.drained = r.frontier
-		}
-		r.endStep(seg.end, t)
+		r.endStep(r.segments[len(r.segments)-1].end, t)
+	}
+	if r.plan.method == step.NVTX && r.outside.drains() && !r.step.context {
+		r.segments[len(r.segments)-1].drained = r.frontier
 	}
 	r.open, r.limit, r.pauses.from, r.doubt = false, never, never, nil
-	r.passes.close()
+	r.outside.close()
 	r.onset.name = ""
 	r.step.id = none
 	r.context.launches = r.context.launches[:0]
@@ -368,5 +372,6 @@ func (r *rank) finish() (err error) {
 		r.closeSegment(never)
 	}
 	r.markers.ranges = nil
+	r.more, r.outside.markers = r.outside.more(), nil
 	return err
 }
