@@ -88,7 +88,7 @@ func Fold(name string) string {
 func AppendFolded(buf, name []byte) []byte {
 	inRun := false
 	for _, c := range name {
-		digit := '0' <= c && c <= '9'
+		digit := isDigit(c)
 		switch {
 		case !digit:
 			buf = append(buf, c)
