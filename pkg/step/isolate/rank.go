@@ -192,7 +192,7 @@ func (r *rank) put(k int) {
 }
 
 // structured reports whether steps are identified by the structure of collectives.
-func (r *rank) structured() bool { return r.rule != nil && r.plan.method == step.Allreduce }
+func (s *structure) structured() bool { return s.rule != nil && s.plan.method == step.Allreduce }
 
 // stop is why scan returned.
 type stop int
